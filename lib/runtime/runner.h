@@ -1,0 +1,62 @@
+// The one virtual interface: a step on one backend. The engine sees nothing else of the model.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/tensor.h"
+#include "model/batch.h"
+#include "model/config.h"
+#include "options/options.h"
+
+namespace octet {
+namespace comm {
+class MpiSession;
+}
+
+/// Where the seconds of all steps so far went, and bytes held; this rank's own.
+struct RunnerReport {
+  double load_seconds = 0, step_seconds = 0, reduce_seconds = 0, sample_seconds = 0;
+  int64_t weight_bytes = 0, cache_bytes = 0, scratch_bytes = 0;
+  int64_t load_bytes = 0;            ///< read from files
+};
+
+/// Capacity the engine plans with; fixed when the runner is made.
+struct RunnerCapacity {
+  int64_t slots = 0;                 ///< sequences that may be in flight
+  int64_t pages = 0;                 ///< pages of kPageTokens tokens, shared by all slots
+  int64_t max_seq_len = 0;
+};
+
+class Runner {
+ public:
+  virtual ~Runner() = default;
+  /// Runs one step and returns the drawn token of each plan.samples entry (-1 where !draw), equal on every rank.
+  virtual std::span<const TokenId> step(const BatchPlan& plan) = 0;
+  /// Logits of the last step's samples, [samples, V] fp32, on rank 0; empty elsewhere.
+  virtual Mat<const float> logits() const = 0;
+  virtual RunnerReport report() const = 0;
+  virtual RunnerCapacity capacity() const = 0;
+};
+
+/// Receives "layerK" and the residual streams [T, hc, D] (as fp32) after that layer's last post, once per step and layer.
+using StreamTap = std::function<void(std::string_view name, Cube<const float> streams)>;
+
+struct RunnerSetup {
+  std::string model_dir;
+  ModelConfig config;
+  RunOptions run;
+  RunnerCapacity capacity;
+  comm::MpiSession* session = nullptr;
+  StreamTap tap;                     ///< may be empty
+};
+
+std::unique_ptr<Runner> make_cpu_runner(const RunnerSetup&);
+std::unique_ptr<Runner> make_cuda_runner(const RunnerSetup&);   ///< Error{kEnvironment} in a build without CUDA
+
+}  // namespace octet
