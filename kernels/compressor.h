@@ -8,9 +8,10 @@
 
 namespace octet::ops {
 
-/// raw[t, C + c] += ape[position mod ratio, c]: the score half of the raw rows gets its position term.
-/// raw [T, 2C] fp32 (value half, then score half); ape [ratio, C].   Source: V4 model.py, Compressor.forward.
-void add_ape(cpu::Context&, Mat<float> raw, Vec<const int64_t> positions, Mat<const float> ape);
+/// raw[t] = [ value[t], score[t] + ape[position mod ratio] ], the row the compressor keeps of a token.
+/// value, score [T, C] fp32; ape [ratio, C]; raw [T, 2C] fp32.   Source: V4 model.py, Compressor.forward.
+void pack_raw(cpu::Context&, Mat<float> raw, Mat<const float> value, Mat<const float> score,
+              Vec<const int64_t> positions, Mat<const float> ape);
 
 /// How many compressed rows a step completes, and which: fills first[s] = rows completed by segments before s.
 /// Row j of a sequence is complete once position ratio * j + ratio - 1 is processed.

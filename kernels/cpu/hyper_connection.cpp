@@ -1,0 +1,130 @@
+// Hyper-connection mixing: coefficients in fp32, streams in Act.
+#include "kernels/hyper_connection.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "kernels/cpu/product.h"
+
+namespace octet::ops {
+
+template <class Act>
+void hc_expand(cpu::Context&, Cube<Act> h, Mat<const Act> x) {
+  for (int64_t t = 0; t < x.dim[0]; ++t) {
+    for (int64_t i = 0; i < h.dim[1]; ++i) std::copy(x[t].begin(), x[t].end(), h[t][i].begin());
+  }
+}
+
+template <class Act>
+void hc_mixes(cpu::Context& ctx, Mat<float> mixes, Cube<const Act> h, Mat<const float> fn, float norm_eps) {
+  const int64_t T = h.dim[0], width = h.dim[1] * h.dim[2];
+  require(fn.dim[1] == width && mixes.dim[1] == fn.dim[0], "hc_mixes: shapes disagree");
+  const auto scope = ctx.scratch_scope();
+  const Mat<const float> v = cpu::as_float(ctx, Mat<const Act>(h.data, T, width));
+  Vec<float> rho = ctx.alloc<float>(T);
+  for (int64_t t = 0; t < T; ++t) {
+    rho[t] = 1.0f / std::sqrt(static_cast<float>(cpu::mean_square(v[t].data, width)) + norm_eps);
+  }
+  cpu::product(
+      ctx, v, fn.dim[0], [&](int64_t k, float* out) { cpu::read_row(out, fn, k); },
+      [&](int64_t t, int64_t k, float m) { mixes[t][k] = m * rho[t]; });
+}
+
+namespace {
+
+/// c [hc, hc] holds the logits and becomes the doubly normalised matrix.
+void sinkhorn(Mat<float> c, int64_t iters, float eps) {
+  const int64_t n = c.dim[0];
+  for (int64_t i = 0; i < n; ++i) {
+    const float top = *std::max_element(c[i].begin(), c[i].end());
+    float sum = 0;
+    for (int64_t j = 0; j < n; ++j) sum += c[i][j] = std::exp(c[i][j] - top);
+    for (int64_t j = 0; j < n; ++j) c[i][j] = c[i][j] / sum + eps;
+  }
+  const auto columns = [&] {
+    for (int64_t j = 0; j < n; ++j) {
+      float sum = 0;
+      for (int64_t i = 0; i < n; ++i) sum += c[i][j];
+      for (int64_t i = 0; i < n; ++i) c[i][j] /= sum + eps;
+    }
+  };
+  const auto rows = [&] {
+    for (int64_t i = 0; i < n; ++i) {
+      float sum = 0;
+      for (int64_t j = 0; j < n; ++j) sum += c[i][j];
+      for (int64_t j = 0; j < n; ++j) c[i][j] /= sum + eps;
+    }
+  };
+  columns();
+  for (int64_t k = 1; k < iters; ++k) {
+    rows();
+    columns();
+  }
+}
+
+}  // namespace
+
+void hc_split_sinkhorn(cpu::Context&, Mat<float> pre, Mat<float> post, Cube<float> comb, Mat<const float> mixes,
+                       const HcWeights& w, int64_t iters, float eps) {
+  const int64_t hc = pre.dim[1];
+  for (int64_t t = 0; t < mixes.dim[0]; ++t) {
+    for (int64_t i = 0; i < hc; ++i) {
+      pre[t][i] = cpu::sigmoid(mixes[t][i] * w.scale[0] + w.base[i]) + eps;
+      post[t][i] = 2.0f * cpu::sigmoid(mixes[t][hc + i] * w.scale[1] + w.base[hc + i]);
+    }
+    for (int64_t k = 0; k < hc * hc; ++k) {
+      comb[t].data[k] = mixes[t][2 * hc + k] * w.scale[2] + w.base[2 * hc + k];
+    }
+    sinkhorn(comb[t], iters, eps);
+  }
+}
+
+void hc_head_gates(cpu::Context&, Mat<float> pre, Mat<const float> mixes, const HcWeights& w, float eps) {
+  for (int64_t t = 0; t < mixes.dim[0]; ++t) {
+    for (int64_t i = 0; i < mixes.dim[1]; ++i) {
+      pre[t][i] = cpu::sigmoid(mixes[t][i] * w.scale[0] + w.base[i]) + eps;
+    }
+  }
+}
+
+template <class Act>
+void hc_weighted_sum(cpu::Context&, Mat<Act> y, Cube<const Act> h, Mat<const float> pre) {
+  for (int64_t t = 0; t < h.dim[0]; ++t) {
+    const Mat<const Act> streams = h[t];
+    for (int64_t d = 0; d < y.dim[1]; ++d) {
+      float sum = 0;
+      for (int64_t i = 0; i < h.dim[1]; ++i) sum += pre[t][i] * static_cast<float>(streams[i][d]);
+      y[t][d] = static_cast<Act>(sum);
+    }
+  }
+}
+
+template <class Act>
+void hc_post(cpu::Context& ctx, Cube<Act> h, Mat<const Act> x, Mat<const float> post, Cube<const float> comb) {
+  const int64_t hc = h.dim[1], D = h.dim[2];
+  const auto scope = ctx.scratch_scope();
+  Mat<float> old = ctx.alloc<float>(hc, D);
+  for (int64_t t = 0; t < h.dim[0]; ++t) {
+    cpu::widen(old.data, h[t].data, hc * D);
+    const Mat<const float> c = comb[t];
+    for (int64_t j = 0; j < hc; ++j) {
+      Vec<Act> out = h[t][j];
+      for (int64_t d = 0; d < D; ++d) {
+        float sum = 0;
+        for (int64_t i = 0; i < hc; ++i) sum += c[i][j] * old[i][d];
+        out[d] = static_cast<Act>(post[t][j] * static_cast<float>(x[t][d]) + sum);
+      }
+    }
+  }
+}
+
+template void hc_expand(cpu::Context&, Cube<bf16>, Mat<const bf16>);
+template void hc_expand(cpu::Context&, Cube<float>, Mat<const float>);
+template void hc_mixes(cpu::Context&, Mat<float>, Cube<const bf16>, Mat<const float>, float);
+template void hc_mixes(cpu::Context&, Mat<float>, Cube<const float>, Mat<const float>, float);
+template void hc_weighted_sum(cpu::Context&, Mat<bf16>, Cube<const bf16>, Mat<const float>);
+template void hc_weighted_sum(cpu::Context&, Mat<float>, Cube<const float>, Mat<const float>);
+template void hc_post(cpu::Context&, Cube<bf16>, Mat<const bf16>, Mat<const float>, Cube<const float>);
+template void hc_post(cpu::Context&, Cube<float>, Mat<const float>, Mat<const float>, Cube<const float>);
+
+}  // namespace octet::ops
