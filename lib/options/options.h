@@ -1,5 +1,5 @@
 // Every option of every command, as plain structs with their defaults, and the one list that names them. The command
-// line, YAML files, OCTET_* variables, the help text and run.json all walk that list (see visit_options).
+// line, YAML files, OCTET_* variables and the help text all walk that list (visit_options in option_list.h).
 #pragma once
 
 #include <cstdint>
@@ -14,51 +14,61 @@ enum class Backend { kAuto, kCpu, kCuda };
 enum class Transport { kAuto, kMpi, kNccl, kIpc };
 /// Whether BOS is prepended to text prompts that do not start with it.
 enum class Bos { kAuto, kNever };
+enum class LogLevel { kDebug, kInfo, kWarn, kError };
 
 /// How the program runs, whatever the command.
 struct RunOptions {
-  std::string model;                                       ///< checkpoint folder
-  std::optional<Numerics> numerics;                        ///< empty: official on the CPU
+  std::string model;                 ///< checkpoint folder
+  std::optional<Numerics> numerics;  ///< empty: official on the CPU
   Backend backend = Backend::kAuto;
   Transport transport = Transport::kAuto;
-  int64_t prefill_chunk = 8192;                            ///< tokens of prompts in one step, at most
-  int64_t max_batch = 16;                                  ///< sequences in flight
-  std::optional<int64_t> max_seq_len;                      ///< tokens of prompt + completion; empty: the model's limit
+  int64_t prefill_chunk = 8192;        ///< tokens of prompts in one step, at most
+  int64_t max_batch = 16;              ///< sequences in flight
+  std::optional<int64_t> max_seq_len;  ///< tokens of prompt + completion; empty: the model's limit
 };
 
 /// `octet generate`.
 struct GenerateOptions {
-  std::string input;                                       ///< JSONL, .txt (a prompt a line) or "-"
-  std::string output;                                      ///< JSONL
-  std::string summary;                                     ///< run summary (JSON), empty for none
-  bool force = false;                                      ///< overwrite an existing output
-  std::optional<int64_t> max_tokens;                       ///< for lines without one; empty: the rest of the context
-  std::optional<double> temperature;                       ///< for lines without one; empty: generation_config.json
+  std::string input;                  ///< JSONL, .txt (a prompt a line) or "-"
+  std::string output;                 ///< JSONL
+  std::string summary;                ///< run summary (JSON), empty for none
+  bool force = false;                 ///< overwrite an existing output
+  std::optional<int64_t> max_tokens;  ///< for lines without one; empty: the rest of the context
+  std::optional<double> temperature;  ///< for lines without one; empty: generation_config.json
   std::optional<double> top_p;
   std::optional<int64_t> top_k;
-  uint64_t seed = 0;                                       ///< base of the per-line seeds of lines without one
+  uint64_t seed = 0;  ///< base of the per-line seeds of lines without one
   Bos bos = Bos::kAuto;
 };
 
 /// `octet score`.
 struct ScoreOptions {
-  std::string dump_logits;                                 ///< safetensors file, empty for none
-  std::string dump_streams;                                ///< safetensors file, empty for none
-  std::optional<int64_t> split;                            ///< tokens fed as prefill; empty: the prompt
+  std::string input;             ///< JSONL or "-"
+  std::string output;            ///< JSONL
+  bool force = false;            ///< overwrite existing outputs
+  std::string dump_logits;       ///< safetensors file, empty for none
+  std::string dump_streams;      ///< safetensors file, empty for none
+  std::optional<int64_t> split;  ///< tokens fed as prefill; empty: the prompt
 };
 
 /// `octet synth`.
 struct SynthOptions {
-  std::string config;                                      ///< a config.json
+  std::string config;  ///< a config.json
   uint64_t seed = 0;
-  std::string output;                                      ///< folder to write
+  std::string output;  ///< folder to write
 };
 
 struct Options {
+  std::string config;  ///< YAML file with the same keys, empty for none
+  LogLevel log_level = LogLevel::kInfo;
   RunOptions run;
   GenerateOptions generate;
   ScoreOptions score;
   SynthOptions synth;
 };
+
+/// What the program is asked to do; each command has its own list of options (option_list.h).
+enum class Command { kGenerate, kScore, kInspect, kSynth };
+inline constexpr Command kCommands[] = {Command::kGenerate, Command::kScore, Command::kInspect, Command::kSynth};
 
 }  // namespace octet

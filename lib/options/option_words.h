@@ -1,0 +1,44 @@
+// The words users write for enumerators: commands, modes, back ends.
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "options/options.h"
+
+namespace octet {
+
+constexpr std::string_view command_name(Command c) {
+  switch (c) {
+    case Command::kGenerate: return "generate";
+    case Command::kScore: return "score";
+    case Command::kInspect: return "inspect";
+    case Command::kSynth: return "synth";
+  }
+  return "?";
+}
+
+/// An enumerator and the word users write for it.
+template <class E>
+using EnumWord = std::pair<std::string_view, E>;
+
+/// The words of an enum, found by type: enum_words(Numerics{}).
+constexpr std::array<EnumWord<Numerics>, 3> enum_words(Numerics) {
+  return {{{"exact", Numerics::kExact}, {"weight_only", Numerics::kWeightOnly}, {"official", Numerics::kOfficial}}};
+}
+constexpr std::array<EnumWord<Backend>, 3> enum_words(Backend) {
+  return {{{"auto", Backend::kAuto}, {"cpu", Backend::kCpu}, {"cuda", Backend::kCuda}}};
+}
+constexpr std::array<EnumWord<Transport>, 4> enum_words(Transport) {
+  return {{{"auto", Transport::kAuto}, {"mpi", Transport::kMpi}, {"nccl", Transport::kNccl}, {"ipc", Transport::kIpc}}};
+}
+constexpr std::array<EnumWord<Bos>, 2> enum_words(Bos) {
+  return {{{"auto", Bos::kAuto}, {"never", Bos::kNever}}};
+}
+constexpr std::array<EnumWord<LogLevel>, 4> enum_words(LogLevel) {
+  return {
+      {{"debug", LogLevel::kDebug}, {"info", LogLevel::kInfo}, {"warn", LogLevel::kWarn}, {"error", LogLevel::kError}}};
+}
+
+}  // namespace octet
