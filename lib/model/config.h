@@ -26,7 +26,7 @@ struct ModelConfig {
   std::vector<int64_t> dspark_target_layer_ids;
 
   bool has_dspark() const { return dspark_block_size > 0; }
-  /// Blocks under mtp.*: compress_ratios beyond the layers (0, 1, or 3 for DSpark).
+  /// Blocks under mtp.*: compress_ratios beyond the layers (num_nextn_predict_layers of them, or the DSpark stages).
   int64_t mtp_blocks() const { return static_cast<int64_t>(compress_ratios.size()) - num_hidden_layers; }
   int64_t hc_mixes() const { return hc_mult * (2 + hc_mult); }
 };
@@ -35,5 +35,12 @@ struct ModelConfig {
 /// mistyped field, another model_type, and every value this program does not implement (scoring_func, topk_method,
 /// quantization_config, rope_scaling type, hidden_act, expert_dtype, ratios other than 0, 4, 128, ...).
 ModelConfig read_model_config(const std::string& path);
+
+/// The same from text; `path` names it in messages.
+ModelConfig parse_model_config(std::string_view json, const std::string& path);
+
+/// Checks that `ranks` is 1, 2, 4 or 8 and that everything plan tensor splits divides by it.
+/// Errors: Error{kUsage} that names the rank count, or the field and its value.
+void check_ranks(const ModelConfig& config, int ranks);
 
 }  // namespace octet
