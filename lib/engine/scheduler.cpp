@@ -1,0 +1,181 @@
+// Memory is reserved for a whole sequence at admission, so a running sequence is never evicted and no step can fail for
+// want of a page.
+#include "engine/scheduler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+
+namespace octet {
+namespace {
+
+constexpr int64_t kNoStep = -1;
+
+int64_t pages_for(int64_t tokens) {
+  return (tokens + kPageTokens - 1) / kPageTokens;
+}
+
+int64_t size_of(const std::vector<TokenId>& tokens) {
+  return static_cast<int64_t>(tokens.size());
+}
+
+}  // namespace
+
+Scheduler::Scheduler(const SchedulerLimits& limits, const Tokenizer* tokenizer)
+    : limits_(limits),
+      tokenizer_(tokenizer),
+      slots_(limits.capacity.slots),
+      pages_(limits.capacity.pages),
+      sequences_(static_cast<size_t>(limits.capacity.slots)) {
+  require(limits.capacity.slots >= 1 && limits.prefill_chunk >= 1, "a scheduler without a slot or a row");
+}
+
+void Scheduler::add(Request request) {
+  const int64_t tokens = size_of(request.tokens);
+  require(request.prompt_tokens >= 1 && request.prompt_tokens <= tokens, "a request without a prompt");
+  require(request.prefill_tokens >= 1 && request.prefill_tokens <= tokens, "prefill outside the tokens");
+  require(request.max_length() <= limits_.capacity.max_seq_len, "a request longer than max_seq_len");
+  require(pages_for(request.max_length()) <= pages_.size(), "a request that needs more pages than there are");
+  require(request.stop.empty() || tokenizer_, "stop strings without a tokenizer");
+  waiting_.push_back(std::move(request));
+}
+
+BatchPlan Scheduler::plan() {
+  BatchPlan plan;
+  for (const int32_t slot : running_) {
+    if (!in_slot(slot).in_prefill()) append_rows(plan, in_slot(slot), 1);
+  }
+  int64_t budget = limits_.prefill_chunk;
+  const auto append_prefill = [&](const Sequence& s) {
+    const int64_t count = std::min(budget, s.request.prefill_tokens - s.fed);
+    append_rows(plan, s, count);
+    budget -= count;
+  };
+  for (const int32_t slot : running_) {
+    if (budget > 0 && in_slot(slot).in_prefill()) append_prefill(in_slot(slot));
+  }
+  while (budget > 0 && admit_one()) append_prefill(in_slot(running_.back()));
+  return plan;
+}
+
+bool Scheduler::admit_one() {
+  if (waiting_.empty() || slots_.available() == 0) return false;
+  const int64_t pages = pages_for(waiting_.front().max_length());
+  if (pages > pages_.available()) return false;  // in order: a shorter one further back does not overtake
+
+  Request request = std::move(waiting_.front());
+  waiting_.pop_front();
+  const int32_t slot = slots_.acquire(1).front();
+  Sequence& s = sequences_[static_cast<size_t>(slot)].emplace(Sequence{.request = {},
+                                                                       .tokens = std::move(request.tokens),
+                                                                       .slot = slot,
+                                                                       .pages = pages_.acquire(pages),
+                                                                       .stops = StopMatcher(request.stop),
+                                                                       .detokenizer = {},
+                                                                       .result = {}});
+  if (s.stops.armed()) s.detokenizer.emplace(*tokenizer_);
+  s.result.index = request.index;
+  s.result.prompt_tokens = request.prompt_tokens;
+  s.result.admitted_step = steps_;
+  s.result.first_token_step = kNoStep;
+  s.request = std::move(request);
+  running_.push_back(slot);
+  return true;
+}
+
+void Scheduler::append_rows(BatchPlan& plan, const Sequence& s, int64_t count) const {
+  const int64_t first_row = plan.tokens();
+  const auto from = s.tokens.begin() + s.fed;
+  const auto pages = s.pages.begin();
+  plan.segments.push_back({.slot = s.slot,
+                           .position = s.fed,
+                           .tokens = {from, from + count},
+                           .pages = {pages, pages + pages_for(s.fed + count)},
+                           .fresh = s.fed == 0});
+  const int64_t first_sampled = std::max(s.fed, s.request.prompt_tokens - 1);
+  for (int64_t position = first_sampled; position < s.fed + count; ++position) {
+    PlanSample sample{.row = first_row + position - s.fed, .draw = s.draws(), .params = s.request.sampling};
+    sample.params.position = position + 1;
+    plan.samples.push_back(sample);
+  }
+}
+
+std::vector<SampleOrigin> Scheduler::origins(const BatchPlan& plan) const {
+  std::vector<SampleOrigin> origins;
+  int64_t first_row = 0;
+  for (const PlanSegment& segment : plan.segments) {
+    const Sequence& s = in_slot(segment.slot);
+    const int64_t end_row = first_row + size_of(segment.tokens);
+    for (size_t i = origins.size(); i < plan.samples.size() && plan.samples[i].row < end_row; ++i) {
+      origins.push_back({s.request.index, segment.position + plan.samples[i].row - first_row, s.request.prompt_tokens});
+    }
+    first_row = end_row;
+  }
+  return origins;
+}
+
+std::vector<Finished> Scheduler::commit(const BatchPlan& plan, std::span<const TokenId> tokens) {
+  require(tokens.size() == plan.samples.size(), "a step returned another number of tokens than were asked for");
+  std::vector<int32_t> ended;
+  int64_t end_row = 0;
+  size_t next = 0;
+  for (const PlanSegment& segment : plan.segments) {
+    Sequence& s = in_slot(segment.slot);
+    require(segment.position == s.fed, "a plan is committed that is not the last one");
+    s.fed += size_of(segment.tokens);
+    end_row += size_of(segment.tokens);
+    bool over = !s.draws() && s.fed == size_of(s.tokens);
+    for (; next < plan.samples.size() && plan.samples[next].row < end_row; ++next) {
+      if (s.result.first_token_step == kNoStep) s.result.first_token_step = steps_;
+      if (plan.samples[next].draw) over = take_token(s, tokens[next]);
+    }
+    if (over) ended.push_back(segment.slot);
+  }
+  std::vector<Finished> finished;
+  for (const int32_t slot : ended) finished.push_back(retire(slot));
+  ++steps_;
+  return finished;
+}
+
+bool Scheduler::take_token(Sequence& s, TokenId token) const {
+  s.tokens.push_back(token);
+  Finished& result = s.result;
+  result.tokens.push_back(token);
+  result.reason = FinishReason::kStop;
+  if (token == limits_.eos && !s.request.ignore_eos) {
+    result.ended_by_eos = true;
+    return true;
+  }
+  // A model's vocabulary may be padded beyond the tokenizer's; such a token has no text.
+  if (s.detokenizer && token < tokenizer_->vocab_size() && s.stops.append(s.detokenizer->append(token))) {
+    result.text = s.stops.text();
+    return true;
+  }
+  result.reason = FinishReason::kLength;
+  return size_of(result.tokens) == s.request.max_new_tokens;
+}
+
+Finished Scheduler::retire(int32_t slot) {
+  Sequence& s = in_slot(slot);
+  Finished finished = std::move(s.result);
+  finished.last_step = steps_;
+  if (s.detokenizer && !finished.text) finished.text = s.stops.text() + s.detokenizer->flush();
+  pages_.release(s.pages);
+  slots_.release(std::vector<int32_t>{slot});
+  sequences_[static_cast<size_t>(slot)].reset();
+  std::erase(running_, slot);
+  return finished;
+}
+
+Scheduler::Sequence& Scheduler::in_slot(int32_t slot) {
+  return const_cast<Sequence&>(std::as_const(*this).in_slot(slot));
+}
+
+const Scheduler::Sequence& Scheduler::in_slot(int32_t slot) const {
+  const std::optional<Sequence>& s = sequences_.at(static_cast<size_t>(slot));
+  require(s.has_value(), "a slot without a sequence");
+  return *s;
+}
+
+}  // namespace octet
