@@ -3,9 +3,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "text/utf8.h"  // is_valid_utf8, replace_invalid_utf8
 
 namespace octet {
 
@@ -15,6 +18,8 @@ class Tokenizer {
   /// Reads DIR/tokenizer.json. Error{kCheckpoint} names the file and what is unexpected in it (another model type,
   /// normaliser or pre-tokenizer than this program implements).
   static Tokenizer from_dir(const std::string& dir);
+  /// The same from the text of such a file; `name` stands for the file in error messages.
+  static Tokenizer from_json(std::string_view json, std::string_view name);
   ~Tokenizer();
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
@@ -23,6 +28,10 @@ class Tokenizer {
   enum class AddedTokens { kMatch, kPlainText };
   /// text must be valid UTF-8 (Error{kInput} otherwise). Adds no BOS.
   std::vector<int32_t> encode(std::string_view text, AddedTokens = AddedTokens::kMatch) const;
+  /// How many added tokens are written in the text, that is, what kMatch would turn into control tokens.
+  int64_t count_added_tokens(std::string_view text) const;
+  /// The id of the added token written so, if there is one.
+  std::optional<int32_t> added_token_id(std::string_view content) const;
 
   /// Bytes of one token; empty for a special token when skip_special. Error{kInput} for an id outside the vocabulary.
   std::string_view token_bytes(int32_t id, bool skip_special) const;
@@ -53,10 +62,5 @@ class Detokenizer {
   bool skip_special_;
   std::string tail_;
 };
-
-/// True if the whole text is well-formed UTF-8.
-bool is_valid_utf8(std::string_view text);
-/// Replaces ill-formed maximal subparts by U+FFFD (the WHATWG rule).
-std::string replace_invalid_utf8(std::string_view text);
 
 }  // namespace octet
