@@ -2,6 +2,9 @@
 // views: the CPU walks the segments, a CUDA kernel gets the same arrays in device memory.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include "base/tensor.h"
 
 namespace octet {
@@ -20,6 +23,14 @@ struct Segments {
   Vec<const int32_t> tokens;       ///< [T] token ids
   Vec<const int64_t> positions;    ///< [T] absolute positions
   Mat<const int32_t> pages;        ///< [S, max pages] page table of each segment's sequence
+  Vec<const Segment> host;         ///< [S] the same segments where the host can read them
+
+  /// Compressed rows that this step completes over all sequences (host side).
+  int64_t completed_rows(int64_t ratio) const {
+    int64_t rows = 0;
+    for (const Segment& s : host) rows += (s.position + s.count) / ratio - s.position / ratio;
+    return rows;
+  }
 };
 
 /// Rows of one layer kept in a ring per slot: position t lives in row t mod `rows`.

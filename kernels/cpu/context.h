@@ -3,13 +3,14 @@
 #pragma once
 
 #include <cstring>
-#include <memory>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
 #include "base/arena.h"
 #include "base/tensor.h"
 #include "options/options.h"
+#include "options/test_fault.h"
 
 namespace octet::comm {
 class Communicator;
@@ -20,6 +21,7 @@ namespace octet::cpu {
 struct Context {
   Numerics numerics = Numerics::kOfficial;
   comm::Communicator* comm = nullptr;  ///< null: one rank
+  std::optional<TestFault> fault;      ///< test builds only
   Arena scratch;
 
   /// Uninitialised scratch, valid until the enclosing scratch_scope ends.
@@ -35,6 +37,13 @@ struct Context {
   Vec<const T> upload(const std::vector<T>& host) {
     Vec<T> copy = alloc<T>(static_cast<int64_t>(host.size()));
     if (!host.empty()) std::memcpy(copy.data, host.data(), host.size() * sizeof(T));
+    return copy;
+  }
+  /// x as fp32 in host memory, in scratch.
+  template <class Act>
+  Cube<const float> to_host(Cube<const Act> x) {
+    Cube<float> copy = alloc<float>(x.dim[0], x.dim[1], x.dim[2]);
+    for (int64_t i = 0; i < x.size(); ++i) copy.data[i] = static_cast<float>(x.data[i]);
     return copy;
   }
   Arena::Scope scratch_scope() { return scratch.scope(); }

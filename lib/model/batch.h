@@ -16,7 +16,6 @@ struct PlanSegment {
   int64_t position = 0;              ///< of the first token
   std::vector<TokenId> tokens;       ///< at least one
   std::vector<int32_t> pages;        ///< page table; covers position + tokens.size() tokens at kPageTokens each
-  bool fresh = false;                ///< the slot's first step: rings must be taken as empty
 };
 
 /// A row whose logits are wanted, and, if `draw`, how its next token is drawn.

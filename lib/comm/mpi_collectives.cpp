@@ -1,0 +1,115 @@
+// The CPU collectives over MPI. MPI only moves bytes; the additions are ours, in rank order.
+#include <algorithm>
+#include <chrono>
+
+#include "base/error.h"
+#include "comm/collectives.h"
+#include "comm/mpi_handle.h"
+#include "comm/mpi_session.h"
+#include "kernels/cpu/context.h"
+
+namespace octet::comm {
+namespace {
+
+/// Elements summed at a time: bounds the receive buffer and keeps MPI's int counts safe.
+constexpr int64_t kSliceElements = int64_t{1} << 20;
+/// Up to this many elements every rank receives all addends (one collective); above, each rank sums its share first.
+constexpr int64_t kOneShotElements = int64_t{1} << 13;
+
+/// Adds its life to the communicator's seconds.
+class Timed {
+ public:
+  Timed(Communicator& comm, int64_t reductions) : comm_(comm), reductions_(reductions) {}
+  ~Timed() {
+    comm_.count(std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(), reductions_);
+  }
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+
+ private:
+  Communicator& comm_;
+  int64_t reductions_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+template <class T>
+void sum_in_rank_order(T* out, const T* addends, int64_t ranks, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    float sum = static_cast<float>(addends[i]);
+    for (int64_t r = 1; r < ranks; ++r) sum += static_cast<float>(addends[r * n + i]);
+    out[i] = static_cast<T>(sum);
+  }
+}
+
+template <class T>
+void reduce_slice(cpu::Context& ctx, T* x, int64_t n) {
+  const MPI_Comm world = ctx.comm->session().handle().world;
+  const int64_t R = ctx.comm->size();
+  const auto scope = ctx.scratch_scope();
+  const auto bytes = [](int64_t elements) { return static_cast<int>(elements * static_cast<int64_t>(sizeof(T))); };
+  if (n <= kOneShotElements) {
+    Vec<T> all = ctx.alloc<T>(R * n);
+    check(MPI_Allgather(x, bytes(n), MPI_BYTE, all.data, bytes(n), MPI_BYTE, world), "all-reduce (gather)");
+    sum_in_rank_order(x, all.data, R, n);
+    return;
+  }
+  const int64_t share = (n + R - 1) / R;
+  Vec<T> send = ctx.alloc<T>(R * share), receive = ctx.alloc<T>(R * share), mine = ctx.alloc<T>(share);
+  std::copy(x, x + n, send.data);
+  std::fill(send.data + n, send.data + R * share, T{});
+  check(MPI_Alltoall(send.data, bytes(share), MPI_BYTE, receive.data, bytes(share), MPI_BYTE, world),
+        "all-reduce (scatter)");
+  sum_in_rank_order(mine.data, receive.data, R, share);
+  check(MPI_Allgather(mine.data, bytes(share), MPI_BYTE, send.data, bytes(share), MPI_BYTE, world),
+        "all-reduce (gather)");
+  std::copy(send.data, send.data + n, x);
+}
+
+template <class T>
+void reduce(cpu::Context& ctx, Mat<T> x) {
+  if (ranks(ctx) == 1) {
+    if (ctx.comm != nullptr) ctx.comm->count(0, 1);
+    return;
+  }
+  const Timed timed(*ctx.comm, 1);
+  for (int64_t i = 0; i < x.size(); i += kSliceElements) {
+    reduce_slice(ctx, x.data + i, std::min(kSliceElements, x.size() - i));
+  }
+}
+
+}  // namespace
+
+Communicator::Communicator(MpiSession& session) : session_(&session), rank_(session.rank()), size_(session.size()) {}
+
+int ranks(const cpu::Context& ctx) { return ctx.comm == nullptr ? 1 : ctx.comm->size(); }
+int rank(const cpu::Context& ctx) { return ctx.comm == nullptr ? 0 : ctx.comm->rank(); }
+
+void all_reduce(cpu::Context& ctx, Mat<float> x) { reduce(ctx, x); }
+void all_reduce(cpu::Context& ctx, Mat<bf16> x) { reduce(ctx, x); }
+
+void gather_columns(cpu::Context& ctx, Mat<float> whole, Mat<const float> part) {
+  if (ranks(ctx) == 1) {
+    std::copy(part.begin(), part.end(), whole.data);
+    return;
+  }
+  const Timed timed(*ctx.comm, 0);
+  const MPI_Comm world = ctx.comm->session().handle().world;
+  const int64_t R = ctx.comm->size(), n = part.dim[1];
+  const auto scope = ctx.scratch_scope();
+  const bool root = ctx.comm->rank() == 0;
+  Vec<float> all = ctx.alloc<float>(root ? R * n : int64_t{0});
+  for (int64_t s = 0; s < part.dim[0]; ++s) {
+    check(MPI_Gather(part[s].data, static_cast<int>(n), MPI_FLOAT, all.data, static_cast<int>(n), MPI_FLOAT, 0, world),
+          "gather of the logits");
+    if (root) std::copy(all.begin(), all.end(), whole[s].data);
+  }
+}
+
+void broadcast(cpu::Context& ctx, Vec<int32_t> x) {
+  if (ranks(ctx) == 1 || x.empty()) return;
+  const Timed timed(*ctx.comm, 0);
+  check(MPI_Bcast(x.data, static_cast<int>(x.dim[0]), MPI_INT32_T, 0, ctx.comm->session().handle().world),
+        "broadcast of the tokens");
+}
+
+}  // namespace octet::comm

@@ -1,0 +1,34 @@
+// The contract of model/batch.h, checked at every step before anything runs.
+#include <fmt/core.h>
+
+#include <set>
+
+#include "base/error.h"
+#include "runtime/runner_impl.h"
+
+namespace octet {
+
+void check_plan(const BatchPlan& plan, const ModelConfig& config, const RunnerCapacity& capacity) {
+  std::set<int32_t> slots;
+  for (const PlanSegment& s : plan.segments) {
+    const auto end = s.position + static_cast<int64_t>(s.tokens.size());
+    require(!s.tokens.empty(), "plan: an empty segment");
+    require(s.slot >= 0 && s.slot < capacity.slots, fmt::format("plan: slot {} of {}", s.slot, capacity.slots));
+    require(slots.insert(s.slot).second, fmt::format("plan: slot {} appears twice", s.slot));
+    require(end <= capacity.max_seq_len, fmt::format("plan: position {} of {}", end, capacity.max_seq_len));
+    require(static_cast<int64_t>(s.pages.size()) * kPageTokens >= end,
+            fmt::format("plan: {} pages for {} tokens", s.pages.size(), end));
+    for (const int32_t page : s.pages) {
+      require(page >= 0 && page < capacity.pages, fmt::format("plan: page {} of {}", page, capacity.pages));
+    }
+    for (const TokenId token : s.tokens) {
+      require(token >= 0 && token < config.vocab_size,
+              fmt::format("plan: token {} of a vocabulary of {}", token, config.vocab_size));
+    }
+  }
+  for (const PlanSample& s : plan.samples) {
+    require(s.row >= 0 && s.row < plan.tokens(), fmt::format("plan: sample of row {} of {}", s.row, plan.tokens()));
+  }
+}
+
+}  // namespace octet

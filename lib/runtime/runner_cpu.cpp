@@ -1,0 +1,116 @@
+// The CPU backend: loads this rank's tensors into host memory and instantiates the layers for cpu::Context.
+#include <fmt/core.h>
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "base/log.h"
+#include "comm/mpi_session.h"
+#include "kernels/cpu/context.h"
+#include "model/checkpoint.h"
+#include "runtime/runner_impl.h"
+
+namespace octet {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+template <class Act>
+class CpuRunner final : public Runner {
+ public:
+  explicit CpuRunner(const RunnerSetup& setup, Numerics numerics)
+      : config_(setup.config), capacity_(setup.capacity), tap_(setup.tap), comm_(*setup.session) {
+    ctx_.numerics = numerics;
+    ctx_.comm = &comm_;
+    ctx_.fault = test_fault_from_environment();
+    const auto start = Clock::now();
+    setup.session->funnel([&] { load(setup); });
+    report_.load_seconds = since(start);
+  }
+
+  std::span<const TokenId> step(const BatchPlan& plan) override {
+    const auto start = Clock::now();
+    const double reduce_before = comm_.seconds();
+    check_plan(plan, config_, capacity_);
+    const auto samples = static_cast<int64_t>(plan.samples.size());
+    const bool root = comm_.rank() == 0;
+    logits_.resize(root ? static_cast<size_t>(samples * config_.vocab_size) : 0);
+    model_->forward(ctx_, plan, logits_view(root ? samples : 0), tap_);
+    report_.reduce_seconds += comm_.seconds() - reduce_before;
+    const auto drawn = Clock::now();
+    draw(plan);
+    report_.sample_seconds += since(drawn);
+    report_.step_seconds += since(start);
+    return tokens_;
+  }
+
+  Mat<const float> logits() const override {
+    return {logits_.data(), static_cast<int64_t>(logits_.size()) / config_.vocab_size, config_.vocab_size};
+  }
+  RunnerCapacity capacity() const override { return capacity_; }
+  RunnerReport report() const override {
+    RunnerReport report = report_;
+    report.scratch_bytes = ctx_.scratch.capacity_bytes();
+    return report;
+  }
+
+ private:
+  Mat<float> logits_view(int64_t samples) { return {logits_.data(), samples, config_.vocab_size}; }
+
+  void load(const RunnerSetup& setup) {
+    const Checkpoint checkpoint = open_checkpoint(setup.model_dir);
+    tensors_ = load_local(checkpoint, comm_.rank(), comm_.size(), [](const LoadProgress& p) {
+      log::info("loading: {:.2f} of {:.2f} GiB, {:.2f} GiB/s", static_cast<double>(p.bytes_done) * 0x1p-30,
+                static_cast<double>(p.bytes_total) * 0x1p-30, p.gib_per_second());
+    });
+    report_.load_bytes = tensors_.bytes_read();
+    report_.weight_bytes = tensors_.bytes_held();
+    KvCache cache(config_,
+                  {ops::kv_row_bytes<Act>(config_.head_dim, config_.qk_rope_head_dim),
+                   ops::index_row_bytes<Act>(config_.index_head_dim)},
+                  capacity_.slots, capacity_.pages);
+    report_.cache_bytes = cache.bytes();
+    // 0xff bytes are NaN in every row format that is kept as floats: a row read before it was written shows.
+    cache_memory_.assign(static_cast<size_t>(cache.bytes()), std::byte{0xff});
+    cache.bind(cache_memory_.data());
+    model_ = std::make_unique<Model<cpu::Context, Act>>(config_, bind_weights(config_, tensors_), std::move(cache));
+  }
+
+  void draw(const BatchPlan& plan) {
+    const auto scope = ctx_.scratch_scope();
+    tokens_.assign(plan.samples.size(), -1);
+    if (comm_.rank() == 0) {
+      for (size_t i = 0; i < plan.samples.size(); ++i) {
+        if (!plan.samples[i].draw) continue;
+        ops::sample(ctx_, {&tokens_[i], 1}, Mat<const float>(logits()).rows(static_cast<int64_t>(i), 1),
+                    Vec<const ops::SampleParams>(&plan.samples[i].params, 1));
+      }
+    }
+    comm::broadcast(ctx_, Vec<int32_t>(tokens_.data(), static_cast<int64_t>(tokens_.size())));
+  }
+
+  ModelConfig config_;
+  RunnerCapacity capacity_;
+  StreamTap tap_;
+  comm::Communicator comm_;
+  cpu::Context ctx_;
+  LocalTensors tensors_;
+  std::vector<std::byte> cache_memory_;
+  std::unique_ptr<Model<cpu::Context, Act>> model_;
+  std::vector<float> logits_;
+  std::vector<TokenId> tokens_;
+  RunnerReport report_;
+};
+
+}  // namespace
+
+std::unique_ptr<Runner> make_cpu_runner(const RunnerSetup& setup) {
+  const Numerics numerics = setup.run.numerics.value_or(Numerics::kOfficial);
+  if (numerics == Numerics::kExact) return std::make_unique<CpuRunner<float>>(setup, numerics);
+  return std::make_unique<CpuRunner<bf16>>(setup, numerics);
+}
+
+}  // namespace octet
