@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
 #include <set>
 #include <string>
 #include <string_view>
@@ -25,16 +23,6 @@ std::vector<std::string> names_of(Command command) {
   std::vector<std::string> names;
   for (const OptionRow& row : option_rows(command, options)) names.emplace_back(row.info.name);
   return names;
-}
-
-std::optional<int> integer_variable(const char* name) {
-  const char* text = std::getenv(name);
-  if (text == nullptr) return std::nullopt;
-  const std::string_view digits = text;
-  int value = 0;
-  const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (status != std::errc() || end != digits.data() + digits.size() || value < 0) return std::nullopt;
-  return value;
 }
 
 }  // namespace
@@ -62,17 +50,6 @@ std::vector<Setting> environment_settings(Command command) {
                 fmt::format("environment variable {} names no option{}", variable, did_you_mean(variable, variables)));
   }
   return settings;
-}
-
-int launcher_rank() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-    if (const auto rank = integer_variable(name)) return *rank;
-  }
-  return 0;
-}
-
-std::optional<int> launcher_size() {
-  return integer_variable("OMPI_COMM_WORLD_SIZE");
 }
 
 }  // namespace octet

@@ -1,0 +1,19 @@
+// The commands as functions: resolved options in, exit code out (0, or 3 when some lines ended with an error). What
+// ends a run early is an Error, which main turns into one message and its code.
+#pragma once
+
+#include "comm/mpi_session.h"
+#include "options/options.h"
+
+namespace octet {
+
+/// Completes the prompts of a file; every rank calls it.
+int run_generate(const Options&, comm::MpiSession&);
+/// Log-probabilities of given continuations; every rank calls it.
+int run_score(const Options&, comm::MpiSession&);
+/// Prints the tensors of a checkpoint from the headers alone; one process, no MPI.
+int run_inspect(const Options&);
+/// Writes a synthetic checkpoint; one process, no MPI.
+int run_synth(const Options&);
+
+}  // namespace octet

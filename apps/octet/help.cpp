@@ -1,0 +1,125 @@
+// See help.h.
+#include "help.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "build_facts.h"
+#include "options/option_words.h"
+#include "options/resolve.h"
+
+namespace octet {
+namespace {
+
+constexpr size_t kFlagColumn = 36;
+
+struct CommandText {
+  std::string_view does;
+  std::string_view examples;
+  std::string_view notes;
+};
+
+constexpr std::string_view kSharedNotes =
+    "Every option can also stand in the --config file (max_batch: 8) or in the environment (OCTET_MAX_BATCH=8);\n"
+    "flags win over variables, variables over the file. Ranks: 1, 2, 4 or 8, by mpirun; without it, one.\n";
+
+CommandText command_text(Command command) {
+  switch (command) {
+    case Command::kGenerate:
+      return {"complete the prompts of a file",
+              "  mpirun -np 8 octet generate -m MODEL -i prompts.jsonl -o completions.jsonl\n"
+              "  mpirun -np 8 octet generate -m MODEL -i prompts.txt -o out.jsonl --max-tokens 200 --summary run.json\n"
+              "  octet generate -m MODEL -i - -o out.jsonl --temperature 0 < prompts.jsonl\n",
+              kSharedNotes};
+    case Command::kScore:
+      return {"log-probabilities of given continuations",
+              "  mpirun -np 8 octet score -m MODEL -i pairs.jsonl -o scores.jsonl\n"
+              "  octet score -m MODEL -i pairs.jsonl -o scores.jsonl --dump-logits logits.safetensors --split 1\n",
+              kSharedNotes};
+    case Command::kInspect:
+      return {"list the tensors of a checkpoint from the headers alone", "  octet inspect -m MODEL\n",
+              "Runs as one process, without mpirun.\n"};
+    case Command::kSynth:
+      return {"write a synthetic checkpoint", "  octet synth --config config.json --seed 7 -o DIR\n",
+              "Runs as one process, without mpirun. Here --config is the model's config.json.\n"};
+  }
+  return {};
+}
+
+std::string flag_text(const OptionRow& row) {
+  const OptionInfo& info = row.info;
+  std::string text = info.letter != 0 ? fmt::format("-{}, ", info.letter) : "    ";
+  text += flag_name(info.name);
+  if (!info.alias.empty()) text += ", " + flag_name(info.alias);
+  std::string value(info.value);
+  for (const std::string_view word : row.words) value += fmt::format("{}{}", value.empty() ? "" : "|", word);
+  return value.empty() ? text : fmt::format("{} {}", text, value);
+}
+
+std::string default_text(const OptionRow& row) {
+  if (row.info.required) return "required";
+  if (row.is_switch) return "";
+  const std::string value = row.text();
+  return fmt::format("default: {}", value.empty() ? std::string(row.info.absent) : value);
+}
+
+std::string option_line(const OptionRow& row) {
+  const std::string flag = flag_text(row);
+  const std::string fallback = default_text(row);
+  const std::string help =
+      fallback.empty() ? std::string(row.info.help) : fmt::format("{} ({})", row.info.help, fallback);
+  if (flag.size() < kFlagColumn - 1) return fmt::format("  {:<{}}{}\n", flag, kFlagColumn, help);
+  return fmt::format("  {}\n  {:<{}}{}\n", flag, "", kFlagColumn, help);
+}
+
+}  // namespace
+
+std::string program_help() {
+  std::string text =
+      "octet - offline batch inference for DeepSeek-V4-Flash, one MPI rank per device\n\n"
+      "Examples:\n"
+      "  mpirun -np 8 octet generate -m MODEL -i prompts.jsonl -o completions.jsonl\n"
+      "  octet inspect -m MODEL\n\n"
+      "Commands:\n";
+  for (const Command command : kCommands) {
+    text += fmt::format("  {:<12}{}\n", command_name(command), command_text(command).does);
+  }
+  text +=
+      "\nOptions:\n"
+      "  -h, --help  this text; octet COMMAND --help lists the options of a command\n"
+      "  --version   what was built\n\n"
+      "Exit codes:\n"
+      "  0 done   1 internal error   2 usage or configuration   3 done, but some lines ended with an error\n"
+      "  4 input unusable   5 checkpoint unusable   6 environment (device, launcher, MPI)   7 does not fit in memory\n"
+      "  8 a rank hangs   9 self-check failed\n";
+  return text;
+}
+
+std::string command_help(Command command) {
+  const CommandText about = command_text(command);
+  Options defaults;
+  const std::vector<OptionRow> rows = option_rows(command, defaults);
+  std::string text = fmt::format("octet {} - {}\n\nExamples:\n{}", command_name(command), about.does, about.examples);
+  std::vector<std::string_view> groups;
+  for (const OptionRow& row : rows) {
+    if (std::find(groups.begin(), groups.end(), row.info.group) == groups.end()) groups.push_back(row.info.group);
+  }
+  for (const std::string_view group : groups) {
+    text += fmt::format("\n{}:\n", group);
+    for (const OptionRow& row : rows) {
+      if (row.info.group == group) text += option_line(row);
+    }
+  }
+  text += fmt::format("\n{}", about.notes);
+  return text;
+}
+
+std::string version_line() {
+  return fmt::format("octet {} ({} build, {})\n", kVersion, kBuildType,
+                     kCudaBuilt ? "CPU and CUDA backends" : "CPU backend, built without CUDA");
+}
+
+}  // namespace octet

@@ -1,0 +1,124 @@
+// The program: command line -> MPI session -> options -> command -> exit code. Whatever goes wrong becomes one message
+// from one rank and the same exit code from all of them.
+#include <fmt/core.h>
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <thread>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "build_facts.h"
+#include "comm/mpi_session.h"
+#include "commands.h"
+#include "cpu/cpu_check.h"
+#include "options/launcher.h"
+#include "options_cli.h"
+
+namespace octet {
+namespace {
+
+/// mpirun kills the other ranks when the first one fails; rank 0 must have spoken by then.
+constexpr std::chrono::milliseconds kSpeakingTime{500};
+
+void print_message(const std::string& sentence) {
+  const std::string line = fmt::format("octet: {}\n", sentence);
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+std::string message_of(const Error& e) {
+  if (e.code() != Code::kInternal) return e.what();
+  return fmt::format("internal error: {} ({}:{})", e.what(), e.where().file, e.where().line);
+}
+
+void configure_log(int rank, const Options& options) {
+  const auto level = static_cast<log::Level>(options.log_level);
+  static_assert(static_cast<int>(log::Level::kError) == static_cast<int>(LogLevel::kError));
+  log::configure(rank, level);
+}
+
+/// Every rank must run with the same options, wherever its environment and files come from.
+Options options_of_all_ranks(const Invocation& invocation, comm::MpiSession& session) {
+  ResolvedOptions resolved;
+  session.funnel([&] {
+    resolved = gather_options(invocation);
+    resolve_run(resolved.options.run, {.cuda = kCudaBuilt});
+    if (launcher_size() != 0 && launcher_size() != session.size()) {
+      throw Error(Code::kEnvironment,
+                  fmt::format("mpirun started {} ranks but MPI sees {}: it belongs to another MPI than "
+                              "octet was built with",
+                              launcher_size(), session.size()));
+    }
+  });
+  const std::string own = describe_options(invocation.command, resolved.options);
+  std::string first = own;
+  session.broadcast(first);
+  session.funnel([&] {
+    if (own != first)
+      throw Error(Code::kUsage, "has other options than rank 0: look at OCTET_* variables and --config");
+  });
+  configure_log(session.rank(), resolved.options);
+  for (const auto& [name, setting] : resolved.written) log::debug("{} = {} ({})", name, setting.text, setting.place);
+  return resolved.options;
+}
+
+int run_on_ranks(const Invocation& invocation, comm::MpiSession& session) {
+  try {
+    const Options options = options_of_all_ranks(invocation, session);
+    if (launcher_size() == 0) log::info("one rank, for there is no launcher; mpirun -np 8 octet ... starts eight");
+    return invocation.command == Command::kGenerate ? run_generate(options, session) : run_score(options, session);
+  } catch (const comm::AgreedError& e) {
+    if (session.rank() == 0) print_message(e.what());
+    return static_cast<int>(e.code());
+  } catch (const std::exception& thrown) {
+    const Error e = comm::MpiSession::as_error(thrown);
+    const auto code = session.meet_failing(e.code());
+    if (!code) {
+      print_message(fmt::format("rank {}: {}", session.rank(), message_of(e)));
+      session.abort(e.code());
+    }
+    if (session.rank() == 0) print_message(message_of(e));
+    return static_cast<int>(*code);
+  }
+}
+
+/// inspect and synth are work for one process: under mpirun the first one does it.
+int run_alone(const Invocation& invocation, int rank) {
+  if (rank != 0) return 0;
+  const Options options = gather_options(invocation).options;
+  return invocation.command == Command::kInspect ? run_inspect(options) : run_synth(options);
+}
+
+int run(int argc, char** argv, int rank) {
+  const Invocation invocation = read_command_line(argc, argv);
+  if (!invocation.text.empty()) {
+    if (rank == 0) std::fwrite(invocation.text.data(), 1, invocation.text.size(), stdout);
+    return 0;
+  }
+  if (invocation.command == Command::kInspect || invocation.command == Command::kSynth) {
+    return run_alone(invocation, rank);
+  }
+  comm::MpiSession session(argc, argv);
+  return run_on_ranks(invocation, session);
+}
+
+}  // namespace
+}  // namespace octet
+
+int main(int argc, char** argv) {
+  const int rank = octet::launcher_rank();
+  if (const char* missing = octet::missing_cpu_feature()) {
+    if (rank == 0) std::fprintf(stderr, "octet: needs %s; build with -DOCTET_CPU_ARCH= for an older one\n", missing);
+    return static_cast<int>(octet::Code::kEnvironment);
+  }
+  try {
+    return octet::run(argc, argv, rank);
+  } catch (const std::exception& thrown) {  // before MPI: every rank sees the same command line
+    const octet::Error e = octet::comm::MpiSession::as_error(thrown);
+    if (rank == 0) octet::print_message(octet::message_of(e));
+    if (rank != 0) std::this_thread::sleep_for(octet::kSpeakingTime);
+    return static_cast<int>(e.code());
+  }
+}
