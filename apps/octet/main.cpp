@@ -9,13 +9,12 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/log.h"
-#include "build_facts.h"
 #include "comm/mpi_session.h"
 #include "commands.h"
 #include "cpu/cpu_check.h"
 #include "options/launcher.h"
 #include "options_cli.h"
+#include "rank_options.h"
 
 namespace octet {
 namespace {
@@ -33,41 +32,9 @@ std::string message_of(const Error& e) {
   return fmt::format("internal error: {} ({}:{})", e.what(), e.where().file, e.where().line);
 }
 
-void configure_log(int rank, const Options& options) {
-  const auto level = static_cast<log::Level>(options.log_level);
-  static_assert(static_cast<int>(log::Level::kError) == static_cast<int>(LogLevel::kError));
-  log::configure(rank, level);
-}
-
-/// Every rank must run with the same options, wherever its environment and files come from.
-Options options_of_all_ranks(const Invocation& invocation, comm::MpiSession& session) {
-  ResolvedOptions resolved;
-  session.funnel([&] {
-    resolved = gather_options(invocation);
-    resolve_run(resolved.options.run, {.cuda = kCudaBuilt});
-    if (launcher_size() != 0 && launcher_size() != session.size()) {
-      throw Error(Code::kEnvironment,
-                  fmt::format("mpirun started {} ranks but MPI sees {}: it belongs to another MPI than "
-                              "octet was built with",
-                              launcher_size(), session.size()));
-    }
-  });
-  const std::string own = describe_options(invocation.command, resolved.options);
-  std::string first = own;
-  session.broadcast(first);
-  session.funnel([&] {
-    if (own != first)
-      throw Error(Code::kUsage, "has other options than rank 0: look at OCTET_* variables and --config");
-  });
-  configure_log(session.rank(), resolved.options);
-  for (const auto& [name, setting] : resolved.written) log::debug("{} = {} ({})", name, setting.text, setting.place);
-  return resolved.options;
-}
-
 int run_on_ranks(const Invocation& invocation, comm::MpiSession& session) {
   try {
     const Options options = options_of_all_ranks(invocation, session);
-    if (launcher_size() == 0) log::info("one rank, for there is no launcher; mpirun -np 8 octet ... starts eight");
     return invocation.command == Command::kGenerate ? run_generate(options, session) : run_score(options, session);
   } catch (const comm::AgreedError& e) {
     if (session.rank() == 0) print_message(e.what());
