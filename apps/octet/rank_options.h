@@ -7,8 +7,8 @@
 
 namespace octet {
 
-/// Collective. Gathers and resolves the options on every rank and sets the log's rank and level. A failure on any rank, or
-/// a rank whose environment or files give other options than rank 0's, is an AgreedError.
+/// Collective. Gathers and resolves the options on every rank and sets the log's rank and level. A failure on any rank,
+/// or a rank whose environment or files give other options than rank 0's, is an AgreedError.
 Options options_of_all_ranks(const Invocation& invocation, comm::MpiSession& session);
 
 }  // namespace octet

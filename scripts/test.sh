@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds with tests, and runs the whole suite; ends with CTest's summary.
+# Arguments go to ctest: scripts/test.sh -R options. PRESET=cpu-asan runs it under the sanitizers.
+set -euo pipefail
+source "$(dirname "$0")/env.sh"
+
+if [[ ${1:-} == --help || ${1:-} == -h ]]; then
+  echo "usage: [PRESET=cpu-debug|cpu-asan] scripts/test.sh [ctest arguments]"
+  exit 0
+fi
+preset=${PRESET:-cpu-debug}
+scripts/setup.sh
+scripts/build.sh "$preset"
+ctest --preset "$preset" "$@"
