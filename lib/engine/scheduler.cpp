@@ -91,8 +91,7 @@ void Scheduler::append_rows(BatchPlan& plan, const Sequence& s, int64_t count) c
   plan.segments.push_back({.slot = s.slot,
                            .position = s.fed,
                            .tokens = {from, from + count},
-                           .pages = {pages, pages + pages_for(s.fed + count)},
-                           .fresh = s.fed == 0});
+                           .pages = {pages, pages + pages_for(s.fed + count)}});
   const int64_t first_sampled = std::max(s.fed, s.request.prompt_tokens - 1);
   for (int64_t position = first_sampled; position < s.fed + count; ++position) {
     PlanSample sample{.row = first_row + position - s.fed, .draw = s.draws(), .params = s.request.sampling};

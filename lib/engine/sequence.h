@@ -19,9 +19,9 @@ struct Request {
   int64_t prompt_tokens = 0;    ///< of these; logits are wanted from position prompt_tokens - 1 on
   int64_t prefill_tokens = 0;   ///< of these, fed in chunks; the others one a step
   int64_t max_new_tokens = 0;
-  ops::SampleParams sampling;  ///< position is set by the plan
+  ops::SampleParams sampling = {};  ///< position is set by the plan
   bool ignore_eos = false;
-  std::vector<std::string> stop;
+  std::vector<std::string> stop = {};
 
   /// Positions to reserve memory for.
   int64_t max_length() const { return static_cast<int64_t>(tokens.size()) + max_new_tokens; }

@@ -1,0 +1,50 @@
+// Values are hashed one by one: structs have padding, whose bytes mean nothing.
+#include "engine/plan_hash.h"
+
+#include <bit>
+
+namespace octet {
+namespace {
+
+class Hash {
+ public:
+  void add(uint64_t value) {
+    for (int byte = 0; byte < 8; ++byte) state_ = (state_ ^ ((value >> (8 * byte)) & 0xffu)) * 0x100000001b3u;
+  }
+  void add(int64_t value) { add(static_cast<uint64_t>(value)); }
+  void add(int32_t value) { add(static_cast<int64_t>(value)); }
+  void add(float value) { add(static_cast<uint64_t>(std::bit_cast<uint32_t>(value))); }
+  template <class T>
+  void add_list(const std::vector<T>& values) {
+    add(static_cast<uint64_t>(values.size()));
+    for (const T value : values) add(value);
+  }
+  uint64_t value() const { return state_; }
+
+ private:
+  uint64_t state_ = 0xcbf29ce484222325u;
+};
+
+}  // namespace
+
+uint64_t plan_hash(const BatchPlan& plan) {
+  Hash hash;
+  for (const PlanSegment& s : plan.segments) {
+    hash.add(s.slot);
+    hash.add(s.position);
+    hash.add_list(s.tokens);
+    hash.add_list(s.pages);
+  }
+  for (const PlanSample& s : plan.samples) {
+    hash.add(s.row);
+    hash.add(static_cast<int32_t>(s.draw));
+    hash.add(s.params.temperature);
+    hash.add(s.params.top_p);
+    hash.add(s.params.top_k);
+    hash.add(s.params.seed);
+    hash.add(s.params.position);
+  }
+  return hash.value();
+}
+
+}  // namespace octet
