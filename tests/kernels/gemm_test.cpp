@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "kernels/cpu/context.h"
 #include "tests/support/compare.h"
@@ -46,7 +47,9 @@ Bound sum_bound(const Array<double, 2>& x, const Array<double, 2>& w) {
   for (const double v : w) largest_w = std::max(largest_w, std::fabs(v));
   const auto k = static_cast<double>(w.dim(1));
   const double one_rounding = half_ulp<Out>(1.0);
-  return {.absolute = 2 * 0x1p-24 * k * largest_x * largest_w, .distance = one_rounding * one_rounding + 0x1p-48 * k};
+  const double many = one_rounding * one_rounding + 0x1p-48 * k;
+  const double few = std::numeric_limits<double>::infinity();  // a single result may be small by cancellation
+  return {.absolute = 2 * 0x1p-24 * k * largest_x * largest_w, .distance = x.dim(0) * w.dim(0) < 32 ? few : many};
 }
 
 struct Fp8 {
@@ -233,7 +236,8 @@ TEST(GemmNegativeControl, ScaleRowsThatIgnoreFirstRowAreSeen) {
   Random random(59);
   Array<bf16, 2> x(4, 256);
   random.fill_normal(x);
-  const Fp8 w = random_fp8(random, 70, 256, 100);
+  Fp8 w = random_fp8(random, 70, 256, 100);
+  for (int b = 0; b < 2; ++b) w.scale(1, b).bits = static_cast<uint8_t>(w.scale(0, b).bits + 1);
   EXPECT_FALSE(matches(gemm<bf16>(x, w), product(decoded(x), decoded(w, 0)), sum_bound<bf16>(decoded(x), decoded(w))));
 }
 
