@@ -77,6 +77,7 @@ bool Scheduler::admit_one() {
   if (s.stops.armed()) s.detokenizer.emplace(*tokenizer_);
   s.result.index = request.index;
   s.result.prompt_tokens = request.prompt_tokens;
+  s.result.seed = request.sampling.seed;
   s.result.admitted_step = steps_;
   s.result.first_token_step = kNoStep;
   s.request = std::move(request);
@@ -112,6 +113,14 @@ std::vector<SampleOrigin> Scheduler::origins(const BatchPlan& plan) const {
     first_row = end_row;
   }
   return origins;
+}
+
+int64_t Scheduler::prefill_rows(const BatchPlan& plan) const {
+  int64_t rows = 0;
+  for (const PlanSegment& segment : plan.segments) {
+    if (in_slot(segment.slot).in_prefill()) rows += size_of(segment.tokens);
+  }
+  return rows;
 }
 
 std::vector<Finished> Scheduler::commit(const BatchPlan& plan, std::span<const TokenId> tokens) {

@@ -43,6 +43,8 @@ class Scheduler {
   BatchPlan plan();
   /// What is behind each entry of plan.samples; before commit().
   std::vector<SampleOrigin> origins(const BatchPlan& plan) const;
+  /// Rows of the plan that are prefill; before commit().
+  int64_t prefill_rows(const BatchPlan& plan) const;
   /// Takes the step's tokens (one for each of plan.samples, -1 where nothing was drawn) and returns the sequences that
   /// ended, their slots and pages free again.
   std::vector<Finished> commit(const BatchPlan& plan, std::span<const TokenId> tokens);

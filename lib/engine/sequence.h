@@ -36,6 +36,7 @@ enum class FinishReason {
 struct Finished {
   int64_t index = 0;
   int64_t prompt_tokens = 0;
+  uint64_t seed = 0;            ///< it was drawn with
   std::vector<TokenId> tokens;  ///< drawn ones, EOS included
   FinishReason reason = FinishReason::kLength;
   bool ended_by_eos = false;

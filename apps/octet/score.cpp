@@ -1,0 +1,131 @@
+// octet score: log-probabilities of given continuations, and dumps of logits and residual streams. Every rank runs
+// this; rank 0 scores and writes.
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "commands.h"
+#include "engine/loop.h"
+#include "engine/rows.h"
+#include "engine/run_inputs.h"
+#include "engine/run_output.h"
+#include "engine/score.h"
+#include "options/test_fault.h"
+#include "runtime/runner.h"
+
+namespace octet {
+namespace {
+
+/// The files that --dump-logits and --dump-streams ask for; only rank 0 has them.
+struct Dumps {
+  std::unique_ptr<OrderedDump> logits, streams;
+};
+
+void refuse_existing(const std::string& path, bool force) {
+  if (!path.empty() && !force && std::filesystem::exists(path)) {
+    throw Error(Code::kUsage, fmt::format("the output {} exists; --force overwrites it", path));
+  }
+}
+
+Dumps open_dumps(const ScoreOptions& score, const RunInputs& in, const std::vector<Request>& requests,
+                 comm::MpiSession& session) {
+  Dumps dumps;
+  session.funnel([&] {
+    if (session.rank() != 0) return;
+    refuse_existing(score.dump_logits, score.force);
+    refuse_existing(score.dump_streams, score.force);
+    if (!score.dump_logits.empty()) {
+      dumps.logits = make_logits_dump(score.dump_logits, in.prompts, requests, in.config.vocab_size);
+    }
+    if (!score.dump_streams.empty()) {
+      dumps.streams = make_streams_dump(score.dump_streams, in.prompts, requests, in.config);
+    }
+  });
+  return dumps;
+}
+
+/// A row of the running step whose streams are wanted, and the request it belongs to.
+struct TappedRow {
+  int64_t row, index;
+};
+
+std::vector<TappedRow> last_prompt_rows(const BatchPlan& plan, std::span<const SampleOrigin> origins) {
+  std::vector<TappedRow> rows;
+  for (size_t i = 0; i < origins.size(); ++i) {
+    if (origins[i].position == origins[i].prompt_tokens - 1) rows.push_back({plan.samples[i].row, origins[i].index});
+  }
+  return rows;
+}
+
+void score_all(const Options& options, const RunInputs& in, std::vector<Request> requests, Dumps& dumps,
+               RunOutput& output, comm::MpiSession& session) {
+  std::vector<TappedRow> tapped;
+  RunnerSetup setup{.model_dir = options.run.model,
+                    .config = in.config,
+                    .run = options.run,
+                    .capacity = capacity_for(requests, options.run, in.limits.max_seq_len),
+                    .session = &session,
+                    .tap = {}};
+  if (!options.score.dump_streams.empty()) {  // on every rank: all run the same program
+    setup.tap = [&](std::string_view, Cube<const float> streams) {
+      if (!dumps.streams) return;
+      for (const TappedRow& t : tapped) {
+        const Mat<const float> own = streams[t.row];
+        dumps.streams->append(t.index, {own.data, static_cast<size_t>(own.size())});
+      }
+    };
+  }
+  const std::unique_ptr<Runner> runner = make_runner(setup);
+  Scheduler scheduler({setup.capacity, options.run.prefill_chunk, static_cast<TokenId>(in.config.eos_token_id)},
+                      nullptr);
+  const auto total = static_cast<int64_t>(requests.size());
+  for (Request& request : requests) scheduler.add(std::move(request));
+
+  Scorer scorer(in.prompts, dumps.logits.get());
+  Progress progress(total);
+  int64_t done = 0;
+  LoopHooks hooks;
+  hooks.before_step = [&](const BatchPlan& plan, std::span<const SampleOrigin> origins) {
+    if (kTestHooks) compare_plans(plan, session);
+    tapped = last_prompt_rows(plan, origins);
+  };
+  hooks.after_step = [&](std::span<const SampleOrigin> origins, Mat<const float> logits) {
+    if (output.here()) scorer.observe(origins, logits);
+  };
+  hooks.finished = [&](Finished&& finished, const Timing& timing) {
+    ++done;
+    if (!output.here()) return;
+    const Prompt& prompt = in.prompts[static_cast<size_t>(finished.index)];
+    output.write(finished.index, score_row(prompt, scorer.take(finished.index), timing));
+  };
+  hooks.progress = [&](const StepRecord& record) { progress.step(record, done); };
+  run_loop(scheduler, *runner, hooks);
+}
+
+}  // namespace
+
+int run_score(const Options& options, comm::MpiSession& session) {
+  const ScoreOptions& score = options.score;
+  const RunInputs in = open_inputs(options.run, score.input, PromptForm::kScore, session);
+  RunOutput output(session, score.output, score.force);
+  SortedPrompts sorted = sort_prompts(
+      in.prompts, [&](const Prompt& prompt, int64_t index) { return score_request(prompt, index, in.limits, score); });
+  Dumps dumps = open_dumps(score, in, sorted.requests, session);
+  for (const auto& [index, error] : sorted.errors) {
+    output.write(index, error_row(in.prompts[static_cast<size_t>(index)], error, PromptForm::kScore));
+  }
+  if (!sorted.requests.empty()) score_all(options, in, std::move(sorted.requests), dumps, output, session);
+  session.funnel([&] {
+    if (dumps.logits) dumps.logits->close();
+    if (dumps.streams) dumps.streams->close();
+  });
+  output.finish();
+  return exit_status(static_cast<int64_t>(sorted.errors.size()));
+}
+
+}  // namespace octet

@@ -1,0 +1,64 @@
+// The loop's surroundings that talk to the disk, to people and to the other ranks.
+#include "engine/run_output.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "engine/plan_hash.h"
+
+namespace octet {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+RunOutput::RunOutput(comm::MpiSession& session, const std::string& path, bool force) : session_(session) {
+  session.funnel([&] {
+    if (session.rank() == 0) file_ = std::make_unique<ResultFile>(path, force);
+  });
+}
+
+void RunOutput::write(int64_t index, const Json& row) {
+  if (!file_) return;
+  const auto start = Clock::now();
+  file_->write(index, row.dump());
+  seconds_ += since(start);
+}
+
+void RunOutput::finish() {
+  const auto start = Clock::now();
+  session_.funnel([&] {
+    if (file_) file_->finish();
+  });
+  seconds_ += since(start);
+}
+
+void Progress::step(const StepRecord& record, int64_t done) {
+  constexpr int64_t kPeriodUs = 5'000'000;
+  prefill_rows_ += record.prefill_rows;
+  decode_rows_ += record.decode_rows;
+  if (record.end_us - logged_us_ < kPeriodUs) return;
+  logged_us_ = record.end_us;
+  const double seconds = static_cast<double>(record.end_us) * 1e-6;
+  const std::string left =
+      done == 0
+          ? "unknown"
+          : fmt::format("about {:.0f} s", seconds * static_cast<double>(total_ - done) / static_cast<double>(done));
+  log::info("{} of {} prompts done, {} prompt tokens fed, {} tokens decoded ({:.1f} tok/s), left: {}", done, total_,
+            prefill_rows_, decode_rows_, static_cast<double>(decode_rows_) / seconds, left);
+}
+
+void compare_plans(const BatchPlan& plan, comm::MpiSession& session) {
+  const uint64_t own = plan_hash(plan);
+  uint64_t first = own;
+  session.broadcast(&first, sizeof first);
+  session.funnel([&] {
+    if (own != first) throw Error(Code::kSelfCheck, "has planned another step than rank 0");
+  });
+}
+
+}  // namespace octet

@@ -1,0 +1,54 @@
+// Rank 0's side of a run: the result file with its time, and a line of progress now and then.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/json.h"
+#include "comm/mpi_session.h"
+#include "engine/loop.h"
+#include "io/results.h"
+
+namespace octet {
+
+/// The result file on rank 0; nothing on the others, where every member does nothing.
+class RunOutput {
+ public:
+  /// Collective. Errors: as ResultFile.
+  RunOutput(comm::MpiSession& session, const std::string& path, bool force);
+
+  bool here() const { return file_ != nullptr; }
+  void write(int64_t index, const Json& row);
+  /// Collective: the finished file.
+  void finish();
+  /// Spent in write() and finish().
+  double seconds() const { return seconds_; }
+
+ private:
+  comm::MpiSession& session_;
+  std::unique_ptr<ResultFile> file_;
+  double seconds_ = 0;
+};
+
+/// Says every few seconds how far a run is.
+class Progress {
+ public:
+  explicit Progress(int64_t total) : total_(total) {}
+  /// Counts a step and the prompts that are done; logs if it is time.
+  void step(const StepRecord& record, int64_t done);
+
+ private:
+  int64_t total_;
+  int64_t prefill_rows_ = 0, decode_rows_ = 0;
+  int64_t logged_us_ = 0;
+};
+
+/// Exit status of a run that came to its end: 0, or 3 when some lines have errors.
+constexpr int exit_status(int64_t item_errors) { return item_errors > 0 ? 3 : 0; }
+
+/// Collective: Error{kSelfCheck} if the plan differs from rank 0's. Compiled in always, called in builds with tests.
+void compare_plans(const BatchPlan& plan, comm::MpiSession& session);
+
+}  // namespace octet
