@@ -16,7 +16,7 @@ void pack_raw(cpu::Context&, Mat<float> raw, Mat<const float> value, Mat<const f
 /// How many compressed rows a step completes, and which: fills first[s] = rows completed by segments before s.
 /// Row j of a sequence is complete once position ratio * j + ratio - 1 is processed.
 /// first [S + 1]; first[S] is the total.
-void compressed_row_offsets(Vec<int64_t> first, const Segments&, int64_t ratio);
+void compressed_row_offsets(cpu::Context&, Vec<int64_t> first, const Segments&, int64_t ratio);
 
 /// pooled[first[s] + i, :] = per-channel softmax pooling of the i-th row that segment s completes.
 /// ratio 128 (C = d): softmax over the scores of tokens ratio * j .. ratio * j + ratio - 1.

@@ -44,7 +44,7 @@ void pack_raw(cpu::Context&, Mat<float> raw, Mat<const float> value, Mat<const f
   }
 }
 
-void compressed_row_offsets(Vec<int64_t> first, const Segments& rows, int64_t ratio) {
+void compressed_row_offsets(cpu::Context&, Vec<int64_t> first, const Segments& rows, int64_t ratio) {
   int64_t total = 0;
   for (int64_t s = 0; s < rows.segments.dim[0]; ++s) {
     first[s] = total;

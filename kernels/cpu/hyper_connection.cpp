@@ -23,7 +23,7 @@ void hc_mixes(cpu::Context& ctx, Mat<float> mixes, Cube<const Act> h, Mat<const 
   const Mat<const float> v = cpu::as_float(ctx, Mat<const Act>(h.data, T, width));
   Vec<float> rho = ctx.alloc<float>(T);
   for (int64_t t = 0; t < T; ++t) {
-    rho[t] = 1.0f / std::sqrt(static_cast<float>(cpu::mean_square(v[t].data, width)) + norm_eps);
+    rho[t] = 1.0f / std::sqrt(cpu::mean_square(v[t].data, width) + norm_eps);
   }
   cpu::product(
       ctx, v, fn.dim[0], [&](int64_t k, float* out) { cpu::read_row(out, fn, k); },

@@ -17,46 +17,68 @@ inline void widen(float* out, const bf16* in, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(in[i]);
 }
 
-/// out[k] = value of an e4m3 code times s. No NaN codes: the loader and the quantisers exclude them.
-inline void widen_fp8(float* out, const fp8_e4m3* q, float s, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) {
-    const uint32_t b = q[i].bits;
-    out[i] = std::bit_cast<float>(((b & 0x80u) << 24) | ((b & 0x7fu) << 20)) * 0x1p120f * s;
+/// Values of all e4m3 codes and of all bytes of two e2m1 nibbles. Tables, because the shift-and-scale conversions of
+/// base/dtype.h pass through fp32 subnormals, which cost over a hundred cycles each on current processors.
+struct CodeTables {
+  float e4m3[256];
+  float e2m1[256][2];
+};
+inline const CodeTables kCodes = [] {
+  CodeTables t;
+  for (int b = 0; b < 256; ++b) {
+    const auto bits = static_cast<uint8_t>(b);
+    t.e4m3[b] = to_float(fp8_e4m3{bits});
+    t.e2m1[b][0] = e2m1_to_float(bits & 15u);
+    t.e2m1[b][1] = e2m1_to_float(bits >> 4);
   }
+  return t;
+}();
+
+/// out[k] = value of an e4m3 code times s.
+inline void widen_fp8(float* out, const fp8_e4m3* q, float s, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = kCodes.e4m3[q[i].bits] * s;
 }
 
 /// out[2c], out[2c + 1] = the low and the high nibble of byte c, times s; n columns.
 inline void widen_fp4(float* out, const fp4x2* q, float s, int64_t n) {
   for (int64_t c = 0; c < n / 2; ++c) {
-    out[2 * c] = e2m1_to_float(q[c].bits & 15u) * s;
-    out[2 * c + 1] = e2m1_to_float(q[c].bits >> 4) * s;
+    out[2 * c] = kCodes.e2m1[q[c].bits][0] * s;
+    out[2 * c + 1] = kCodes.e2m1[q[c].bits][1] * s;
   }
 }
 
+/// Eight fp32 lanes that the compiler keeps in one register.
 inline constexpr int kLanes = 8;
+using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
 
-/// The fixed tree over the lanes of a dot product.
-inline float sum_lanes(const float* lane) {
-  return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+inline Lanes load_lanes(const float* p) {
+  Lanes v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
 }
 
-/// out[m][n] = a[m] . b[n] for M x N rows of length K. Element k goes to lane k mod 8 by fused multiply-add; the lanes are
-/// added in a fixed tree. The tile shape changes the speed, never a bit of the result.
+/// out[m][n] = a[m] . b[n] for M x N rows of length K. Element k goes to lane k mod 8 by one multiplication and one
+/// addition; the lanes are added in a fixed tree. The tile shape changes the speed, never a bit of the result.
 template <int M, int N>
 inline void dot_tile(float (&out)[M][N], const float* const (&a)[M], const float* const (&b)[N], int64_t K) {
-  float acc[M][N][kLanes] = {};
+  Lanes acc[M][N] = {};
   const int64_t whole = K / kLanes * kLanes;
   for (int64_t k = 0; k < whole; k += kLanes) {
-    for (int m = 0; m < M; ++m) {
-      for (int n = 0; n < N; ++n) {
-        for (int l = 0; l < kLanes; ++l) acc[m][n][l] = std::fma(a[m][k + l], b[n][k + l], acc[m][n][l]);
-      }
+    Lanes x[M];
+#pragma GCC unroll 4
+    for (int m = 0; m < M; ++m) x[m] = load_lanes(a[m] + k);
+#pragma GCC unroll 4
+    for (int n = 0; n < N; ++n) {
+      const Lanes w = load_lanes(b[n] + k);
+#pragma GCC unroll 4
+      for (int m = 0; m < M; ++m) acc[m][n] += x[m] * w;
     }
   }
   for (int m = 0; m < M; ++m) {
     for (int n = 0; n < N; ++n) {
-      for (int64_t k = whole; k < K; ++k) acc[m][n][k - whole] = std::fma(a[m][k], b[n][k], acc[m][n][k - whole]);
-      out[m][n] = sum_lanes(acc[m][n]);
+      for (int64_t k = whole; k < K; ++k) acc[m][n][k - whole] += a[m][k] * b[n][k];
+      const Lanes s = acc[m][n];
+      out[m][n] = ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
     }
   }
 }
@@ -91,15 +113,39 @@ Mat<const float> as_float(Context& ctx, const ops::LinearInput<Act>& in) {
 
 inline float sigmoid(float x) { return 1.0f / (1.0f + std::exp(-x)); }
 
-/// Mean of squares in double: exact enough that its fp32 rounding is the true one.
+/// Mean of squares in fp32, summed as the reference's runtime sums a row: element i goes to lane i mod 32, sixteen
+/// additions at a time per level of a cascade; then the four groups of eight lanes, then the eight lanes, in order.
+/// A norm's factor multiplies a whole row, so one different last bit here flips roundings all along it: against the
+/// golden values this order halves the rows that differ, compared with a sum in double (lib/design/0004-sum-order.md).
 template <class Act>
-double mean_square(const Act* x, int64_t n) {
-  double sum = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const double v = static_cast<double>(static_cast<float>(x[i]));
+float mean_square(const Act* x, int64_t n) {
+  constexpr int64_t kWidth = 32, kStep = 16;
+  constexpr int kLevels = 4;
+  float acc[kLevels][kWidth] = {};
+  const int64_t steps = n / kWidth;
+  for (int64_t i = 0; i < steps; ++i) {
+    for (int64_t l = 0; l < kWidth; ++l) {
+      const float v = static_cast<float>(x[i * kWidth + l]);
+      acc[0][l] += v * v;
+    }
+    int64_t done = i + 1;
+    for (int level = 1; level < kLevels && done % kStep == 0; ++level, done /= kStep) {
+      for (int64_t l = 0; l < kWidth; ++l) {
+        acc[level][l] += acc[level - 1][l];
+        acc[level - 1][l] = 0;
+      }
+    }
+  }
+  for (int level = 1; level < kLevels; ++level) {
+    for (int64_t l = 0; l < kWidth; ++l) acc[0][l] += acc[level][l];
+  }
+  float sum = 0;
+  for (int64_t i = steps * kWidth; i < n; ++i) {
+    const float v = static_cast<float>(x[i]);
     sum += v * v;
   }
-  return sum / static_cast<double>(n);
+  for (int64_t l = 0; l < 8; ++l) sum += ((acc[0][l] + acc[0][8 + l]) + acc[0][16 + l]) + acc[0][24 + l];
+  return sum / static_cast<float>(n);
 }
 
 }  // namespace octet::cpu

@@ -8,7 +8,7 @@ namespace octet::ops {
 template <class Act>
 void rms_norm(cpu::Context&, Mat<Act> y, Mat<const Act> x, Vec<const bf16> w, float eps) {
   for (int64_t t = 0; t < x.dim[0]; ++t) {
-    const float mean = static_cast<float>(cpu::mean_square(x[t].data, x.dim[1]));
+    const float mean = cpu::mean_square(x[t].data, x.dim[1]);
     const float r = 1.0f / std::sqrt(mean + eps);
     for (int64_t d = 0; d < x.dim[1]; ++d) {
       y[t][d] = static_cast<Act>(static_cast<float>(w[d]) * (static_cast<float>(x[t][d]) * r));
