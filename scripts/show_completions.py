@@ -34,6 +34,17 @@ def show(prompts, completions):
     return failed
 
 
+def show_summary(summary):
+    """One figure per line; lists (one entry per rank) by their length."""
+    print("\nsummary")
+    for name, value in summary.items():
+        if isinstance(value, dict):
+            value = ", ".join(f"{key} {part}" for key, part in value.items()) or "none"
+        elif isinstance(value, list):
+            value = f"{len(value)} entries"
+        print(f"    {name:<28}{value}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("prompts", help="JSONL given to octet generate")
@@ -43,7 +54,7 @@ def main():
     failed = show(read_lines(arguments.prompts), read_lines(arguments.completions))
     if arguments.summary:
         with open(arguments.summary, encoding="utf-8") as file:
-            print("\nsummary: " + json.dumps(json.load(file), indent=2))
+            show_summary(json.load(file))
     return 1 if failed else 0
 
 
