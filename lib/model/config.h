@@ -16,7 +16,7 @@ struct ModelConfig {
   int64_t index_head_dim = 0, index_n_heads = 0, index_topk = 0, sliding_window = 0;
   int64_t hc_mult = 0, hc_sinkhorn_iters = 0, max_position_embeddings = 0, num_nextn_predict_layers = 0;
   int64_t bos_token_id = 0, eos_token_id = 0;
-  std::vector<int64_t> compress_ratios;      ///< num_hidden_layers entries, then one per MTP / DSpark block
+  std::vector<int64_t> compress_ratios;  ///< num_hidden_layers entries, then one per MTP / DSpark block
   double rms_norm_eps = 0, hc_eps = 0, routed_scaling_factor = 0, swiglu_limit = 0;
   double rope_theta = 0, compress_rope_theta = 0;
   double yarn_factor = 0, yarn_beta_fast = 0, yarn_beta_slow = 0;

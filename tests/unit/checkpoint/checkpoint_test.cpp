@@ -54,7 +54,8 @@ TEST_P(FullSizeCheckpoint, IsInventoriedFromItsHeadersWithinSeconds) {
   EXPECT_EQ(checkpoint.tensors.size(), GetParam().tensors);
   EXPECT_EQ(checkpoint.tensor_bytes, GetParam().bytes);
   EXPECT_EQ(checkpoint.files.size(), GetParam().files);
-  EXPECT_LT(seconds, 5);
+  // About 1 s; 8 s under the sanitizers on a busy machine. Reading 160 GB of data would take far longer than 20.
+  EXPECT_LT(seconds, 20);
   RecordProperty("seconds", std::to_string(seconds));
 }
 
