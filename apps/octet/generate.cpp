@@ -39,22 +39,22 @@ SortedPrompts make_requests(const Options& options, RunInputs& in, comm::MpiSess
   return sorted;
 }
 
-/// Loads the model and completes the requests; this rank's report.
-RunnerReport complete(const Options& options, const RunInputs& in, std::vector<Request> requests, RunOutput& output,
-                      RunSummary& summary, comm::MpiSession& session) {
-  if (requests.empty()) return {};
-  const RunnerCapacity capacity = capacity_for(requests, options.run, in.limits.max_seq_len);
-  const std::unique_ptr<Runner> runner = make_runner({.model_dir = options.run.model,
-                                                      .config = in.config,
-                                                      .run = options.run,
-                                                      .capacity = capacity,
-                                                      .session = &session,
-                                                      .tap = {}});
-  Scheduler scheduler({capacity, options.run.prefill_chunk, static_cast<TokenId>(in.config.eos_token_id)},
+std::unique_ptr<Runner> load(const Options& options, const RunInputs& in, const std::vector<Request>& requests,
+                             comm::MpiSession& session) {
+  return make_runner({.model_dir = options.run.model,
+                      .config = in.config,
+                      .run = options.run,
+                      .capacity = capacity_for(requests, options.run, in.limits.max_seq_len),
+                      .session = &session,
+                      .tap = {}});
+}
+
+void complete(Runner& runner, const Options& options, const RunInputs& in, std::vector<Request> requests,
+              RunOutput& output, RunSummary& summary, comm::MpiSession& session) {
+  Scheduler scheduler({runner.capacity(), options.run.prefill_chunk, static_cast<TokenId>(in.config.eos_token_id)},
                       in.tokenizer.get());
   Progress progress(static_cast<int64_t>(requests.size()));
   for (Request& request : requests) scheduler.add(std::move(request));
-  requests.clear();
 
   LoopHooks hooks;
   if (kTestHooks) hooks.before_step = [&](const BatchPlan& plan, auto) { compare_plans(plan, session); };
@@ -65,8 +65,7 @@ RunnerReport complete(const Options& options, const RunInputs& in, std::vector<R
     output.write(finished.index, completion_row(prompt, finished, timing, in.tokenizer.get()));
   };
   hooks.progress = [&](const StepRecord& record) { progress.step(record, summary.completed()); };
-  summary.set_steps(run_loop(scheduler, *runner, hooks));
-  return runner->report();
+  summary.set_steps(run_loop(scheduler, runner, hooks));
 }
 
 void write_file(const std::string& path, const std::string& text) {
@@ -94,15 +93,18 @@ int run_generate(const Options& options, comm::MpiSession& session) {
   RunOutput output(session, generate.output, generate.force);
   SortedPrompts sorted = make_requests(options, in, session);
 
+  // Rows are written only once the model is there: a run that cannot begin leaves no journal behind.
+  std::unique_ptr<Runner> runner;
+  if (!sorted.requests.empty()) runner = load(options, in, sorted.requests, session);
   RunSummary summary;
   for (const auto& [index, error] : sorted.errors) {
     summary.add_error(error.code);
     output.write(index, error_row(in.prompts[static_cast<size_t>(index)], error, form));
   }
-  const RunnerReport own = complete(options, in, std::move(sorted.requests), output, summary, session);
+  if (runner) complete(*runner, options, in, std::move(sorted.requests), output, summary, session);
   output.finish();
   summary.add_write_seconds(output.seconds());
-  report(options, summary, own, session);
+  report(options, summary, runner ? runner->report() : RunnerReport{}, session);
   return exit_status(summary.failed());
 }
 

@@ -62,9 +62,9 @@ std::vector<TappedRow> last_prompt_rows(const BatchPlan& plan, std::span<const S
   return rows;
 }
 
-void score_all(const Options& options, const RunInputs& in, std::vector<Request> requests, Dumps& dumps,
-               RunOutput& output, comm::MpiSession& session) {
-  std::vector<TappedRow> tapped;
+/// The model, with a tap that dumps the rows in `tapped` if streams are wanted.
+std::unique_ptr<Runner> load(const Options& options, const RunInputs& in, const std::vector<Request>& requests,
+                             const std::vector<TappedRow>& tapped, Dumps& dumps, comm::MpiSession& session) {
   RunnerSetup setup{.model_dir = options.run.model,
                     .config = in.config,
                     .run = options.run,
@@ -72,7 +72,7 @@ void score_all(const Options& options, const RunInputs& in, std::vector<Request>
                     .session = &session,
                     .tap = {}};
   if (!options.score.dump_streams.empty()) {  // on every rank: all run the same program
-    setup.tap = [&](std::string_view, Cube<const float> streams) {
+    setup.tap = [&tapped, &dumps](std::string_view, Cube<const float> streams) {
       if (!dumps.streams) return;
       for (const TappedRow& t : tapped) {
         const Mat<const float> own = streams[t.row];
@@ -80,14 +80,17 @@ void score_all(const Options& options, const RunInputs& in, std::vector<Request>
       }
     };
   }
-  const std::unique_ptr<Runner> runner = make_runner(setup);
-  Scheduler scheduler({setup.capacity, options.run.prefill_chunk, static_cast<TokenId>(in.config.eos_token_id)},
+  return make_runner(setup);
+}
+
+void score_all(Runner& runner, const Options& options, const RunInputs& in, std::vector<Request> requests,
+               std::vector<TappedRow>& tapped, Dumps& dumps, RunOutput& output, comm::MpiSession& session) {
+  Scheduler scheduler({runner.capacity(), options.run.prefill_chunk, static_cast<TokenId>(in.config.eos_token_id)},
                       nullptr);
-  const auto total = static_cast<int64_t>(requests.size());
+  Progress progress(static_cast<int64_t>(requests.size()));
   for (Request& request : requests) scheduler.add(std::move(request));
 
   Scorer scorer(in.prompts, dumps.logits.get());
-  Progress progress(total);
   int64_t done = 0;
   LoopHooks hooks;
   hooks.before_step = [&](const BatchPlan& plan, std::span<const SampleOrigin> origins) {
@@ -104,7 +107,7 @@ void score_all(const Options& options, const RunInputs& in, std::vector<Request>
     output.write(finished.index, score_row(prompt, scorer.take(finished.index), timing));
   };
   hooks.progress = [&](const StepRecord& record) { progress.step(record, done); };
-  run_loop(scheduler, *runner, hooks);
+  run_loop(scheduler, runner, hooks);
 }
 
 }  // namespace
@@ -116,10 +119,14 @@ int run_score(const Options& options, comm::MpiSession& session) {
   SortedPrompts sorted = sort_prompts(
       in.prompts, [&](const Prompt& prompt, int64_t index) { return score_request(prompt, index, in.limits, score); });
   Dumps dumps = open_dumps(score, in, sorted.requests, session);
+  // Rows are written only once the model is there: a run that cannot begin leaves no journal behind.
+  std::vector<TappedRow> tapped;
+  std::unique_ptr<Runner> runner;
+  if (!sorted.requests.empty()) runner = load(options, in, sorted.requests, tapped, dumps, session);
   for (const auto& [index, error] : sorted.errors) {
     output.write(index, error_row(in.prompts[static_cast<size_t>(index)], error, PromptForm::kScore));
   }
-  if (!sorted.requests.empty()) score_all(options, in, std::move(sorted.requests), dumps, output, session);
+  if (runner) score_all(*runner, options, in, std::move(sorted.requests), tapped, dumps, output, session);
   session.funnel([&] {
     if (dumps.logits) dumps.logits->close();
     if (dumps.streams) dumps.streams->close();
