@@ -52,8 +52,8 @@ PACKAGES = (
 # Words of code and their places.
 WORDS = (
     (r"\b(secure_)?getenv\b|\benviron\b", ("lib/options/*", "tests/*"), "reads the environment"),
-    (r"^\s*#\s*(define|ifdef|ifndef|if|undef)\b", ("kernels/cuda/device/*", "lib/options/test_fault.h", "lib/base/arena.cpp"),
-     "uses the preprocessor"),
+    (r"^\s*#\s*(define|ifdef|ifndef|if|undef)\b", ("kernels/cuda/device/*", "lib/options/test_fault.h",
+                                                        "lib/base/arena.cpp"), "uses the preprocessor"),
     (r"\busing namespace\b", ("tests/*",), "opens a namespace"),
 )
 LIMITS = {".h": 200, ".cuh": 200, ".cpp": 400, ".cu": 500, ".py": 300, ".sh": 200}

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "comm/mpi_session.h"
 #include "commands.h"
-#include "cpu/cpu_check.h"
 #include "options/launcher.h"
 #include "options_cli.h"
 #include "rank_options.h"
@@ -76,10 +75,6 @@ int run(int argc, char** argv, int rank) {
 
 int main(int argc, char** argv) {
   const int rank = octet::launcher_rank();
-  if (const char* missing = octet::missing_cpu_feature()) {
-    if (rank == 0) std::fprintf(stderr, "octet: needs %s; build with -DOCTET_CPU_ARCH= for an older one\n", missing);
-    return static_cast<int>(octet::Code::kEnvironment);
-  }
   try {
     return octet::run(argc, argv, rank);
   } catch (const std::exception& thrown) {  // before MPI: every rank sees the same command line

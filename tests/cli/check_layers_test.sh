@@ -44,5 +44,8 @@ expect README.md 'names a path of one machine' 'see /''tmp/x\n'
 rm -rf "${tree:?}"/*
 mkdir -p "$tree/lib/engine"
 printf '// A.\n#include <vector>\n\n#include "io/prompts.h"\n' >"$tree/lib/engine/a.cpp"
-python3 "$checker" --root "$tree" >/dev/null || { echo "check_layers.py refuses a clean tree"; failures=$((failures + 1)); }
+if ! python3 "$checker" --root "$tree" >/dev/null; then
+  echo "check_layers.py refuses a clean tree"
+  failures=$((failures + 1))
+fi
 [[ $failures == 0 ]] && echo "check_layers.py finds every kind of violation"
