@@ -53,7 +53,7 @@ void OrderedDump::advance() {
     pending_.erase(pending_.begin());
     if (pending_.empty()) return;
     Pending& next = pending_.begin()->second;
-    writer_.write(std::span<const float>(next.held));
+    if (!next.held.empty()) writer_.write(std::span<const float>(next.held));
     next.held = {};
   }
 }
