@@ -8,9 +8,9 @@
 
 namespace octet::ops {
 
-/// W[n,k] = q[n,k] * scale[(first_row + n) / 128, k / 128]. first_row is the weight's first row modulo 128: a rank whose
-/// rows begin inside a block shares that block's scale row with its neighbour.
-/// q [N, K]; scale [ceil((first_row + N) / 128), K / 128].
+/// W[n,k] = q[n,k] * scale[(first_row + n) / 128, k / 128]. first_row is the weight's first row modulo 128: a rank
+/// whose rows begin inside a block shares that block's scale row with its neighbour. q [N, K]; scale [ceil((first_row +
+/// N) / 128), K / 128].
 struct Fp8Weight {
   Mat<const fp8_e4m3> q;
   Mat<const fp8_e8m0> scale;

@@ -25,9 +25,9 @@ void hc_expand(cpu::Context&, Cube<Act> h, Mat<const Act> x);
 template <class Act>
 void hc_mixes(cpu::Context&, Mat<float> mixes, Cube<const Act> h, Mat<const float> fn, float norm_eps);
 
-/// pre = sigmoid(m * scale[0] + base) + eps, post = 2 sigmoid(m * scale[1] + base), comb = Sinkhorn(m * scale[2] + base):
-/// softmax along the second index + eps, one column normalisation, then iters - 1 times rows and columns, each divided by
-/// (sum + eps). mixes [T, hc * (2 + hc)] in the order pre, post, comb; pre, post [T, hc]; comb [T, hc, hc].
+/// pre = sigmoid(m * scale[0] + base) + eps, post = 2 sigmoid(m * scale[1] + base), comb = Sinkhorn(m * scale[2] +
+/// base): softmax along the second index + eps, one column normalisation, then iters - 1 times rows and columns, each
+/// divided by (sum + eps). mixes [T, hc * (2 + hc)] in the order pre, post, comb; pre, post [T, hc]; comb [T, hc, hc].
 /// Source: V4 kernel.py, hc_split_sinkhorn.
 void hc_split_sinkhorn(cpu::Context&, Mat<float> pre, Mat<float> post, Cube<float> comb, Mat<const float> mixes,
                        const HcWeights& w, int64_t iters, float eps);

@@ -18,7 +18,7 @@ void scale_rows(cpu::Context&, Mat<Act> w, float scale);
 /// q [T, H] packed index rows (ops::pack_index); keys: the sequences' paged index rows; w [T, H] Act;
 /// selected [T, K] int32.   Source: V4 model.py, Indexer.forward. torch.topk leaves ties open; this order is Octet's.
 template <class Act>
-void select_rows(cpu::Context&, Mat<int32_t> selected, Cube<const std::byte> q, const PagedRows& keys,
-                 Mat<const Act> w, const Segments&, int64_t ratio, int64_t index_dim);
+void select_rows(cpu::Context&, Mat<int32_t> selected, Cube<const std::byte> q, const PagedRows& keys, Mat<const Act> w,
+                 const Segments&, int64_t ratio, int64_t index_dim);
 
 }  // namespace octet::ops

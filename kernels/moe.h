@@ -48,8 +48,8 @@ enum class ExpertOutput { kWhole, kShare };
 /// y[t,:] = sum over the experts of t, ascending, of w2 t: fp32, each output rounded to Act first when whole.
 /// x [P, I] in pair order; w2 [E] of [D, I]; y [T, D] fp32, overwritten.   Source: V4 model.py, MoE.forward.
 template <class Act>
-void experts_down(cpu::Context&, Mat<float> y, const LinearInput<Act>& x, const ExpertGroups&,
-                  Vec<const Fp4Weight> w2, ExpertOutput);
+void experts_down(cpu::Context&, Mat<float> y, const LinearInput<Act>& x, const ExpertGroups&, Vec<const Fp4Weight> w2,
+                  ExpertOutput);
 
 /// y += x, both [T, D] fp32; with kWhole x is rounded to Act first (the shared expert).
 template <class Act>

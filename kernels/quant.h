@@ -10,9 +10,9 @@
 
 namespace octet::ops {
 
-inline constexpr int64_t kActBlock = 128;    ///< columns that share a scale in the input of a linear layer
-inline constexpr int64_t kKvBlock = 64;      ///< columns that share a scale in a KV row
-inline constexpr int64_t kIndexBlock = 32;   ///< columns that share a scale in an indexer key or query
+inline constexpr int64_t kActBlock = 128;   ///< columns that share a scale in the input of a linear layer
+inline constexpr int64_t kKvBlock = 64;     ///< columns that share a scale in a KV row
+inline constexpr int64_t kIndexBlock = 32;  ///< columns that share a scale in an indexer key or query
 
 /// Smallest power of two s with absmax / s <= 448, after raising absmax to 1e-4; as an e8m0 byte.
 /// t = f32(a * f32(1/448)), exponent = ceil(log2 t) read off its bits.   Source: V4 kernel.py, act_quant.
@@ -50,9 +50,9 @@ void pack_kv(cpu::Context&, Mat<std::byte> rows, Mat<const Act> x, int64_t rope_
 template <class Act>
 int64_t index_row_bytes(int64_t dim);
 
-/// Act bf16: rows[t] = e2m1 codes of the Hadamard-rotated x[t] (y = Act(x H / sqrt(dim)), H natural order, fp32 inside),
-/// blocks of 32. Act float: rows[t] = x[t] (the rotation is orthogonal and serves only the rounding).
-/// x [T, dim] Act, dim a power of two.   Source: V4 model.py, rotate_activation and fp4_act_quant.
+/// Act bf16: rows[t] = e2m1 codes of the Hadamard-rotated x[t] (y = Act(x H / sqrt(dim)), H natural order, fp32
+/// inside), blocks of 32. Act float: rows[t] = x[t] (the rotation is orthogonal and serves only the rounding). x [T,
+/// dim] Act, dim a power of two.   Source: V4 model.py, rotate_activation and fp4_act_quant.
 template <class Act>
 void pack_index(cpu::Context&, Mat<std::byte> rows, Mat<const Act> x);
 

@@ -14,7 +14,7 @@ struct SampleParams {
   float top_p = 1;
   int32_t top_k = 0;
   uint64_t seed = 0;
-  int64_t position = 0;   ///< absolute position of the token being drawn
+  int64_t position = 0;  ///< absolute position of the token being drawn
 };
 
 /// ids[i] = token drawn from logits[i,:]: temperature, then top_k (ties with the k-th are kept), then top_p (smallest

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "kernels/cpu/dot.h"
 #include "kernels/cpu/math.h"
 #include "kernels/quant.h"
 
@@ -74,6 +75,29 @@ void list_keys(std::vector<const float*>& list, SegmentKeys<Act>& segment, const
   }
 }
 
+/// e[i] = q . list[i] * scale for count entries, -inf for padding; the largest of them. Four keys at a time.
+float block_logits(float* e, const float* q, const float* const* list, size_t count, float scale, int64_t d) {
+  float top = -INFINITY;
+  for (size_t i = 0; i < count; i += cpu::kDotColumns) {
+    const float* k[cpu::kDotColumns];
+    for (size_t j = 0; j < cpu::kDotColumns; ++j) {
+      k[j] = i + j < count && list[i + j] != nullptr ? list[i + j] : q;  // q: any readable row
+    }
+    float s[1][cpu::kDotColumns];
+    cpu::dot_tile<1>(s, {q}, {k[0], k[1], k[2], k[3]}, d);
+    for (size_t j = 0; j < cpu::kDotColumns && i + j < count; ++j) {
+      e[i + j] = list[i + j] == nullptr ? -INFINITY : s[0][j] * scale;
+      top = std::max(top, e[i + j]);
+    }
+  }
+  return top;
+}
+
+/// o = (((o + w0 k0) + w1 k1) + w2 k2) + w3 k3 per column, in that order.
+void add_four(float* o, const float (&w)[4], const float* const (&k)[4], int64_t d) {
+  for (int64_t c = 0; c < d; ++c) o[c] = (((o[c] + w[0] * k[0][c]) + w[1] * k[1][c]) + w[2] * k[2][c]) + w[3] * k[3][c];
+}
+
 /// out = softmax with sink of one head's query over the list.
 template <class Act>
 void attend(Act* out, const float* q, const std::vector<const float*>& list, float sink, int64_t d, float* o) {
@@ -83,24 +107,29 @@ void attend(Act* out, const float* q, const std::vector<const float*>& list, flo
   float e[kBlock];
   for (size_t begin = 0; begin < list.size(); begin += kBlock) {
     const size_t count = std::min<size_t>(kBlock, list.size() - begin);
-    float block_top = -INFINITY;
-    for (size_t i = 0; i < count; ++i) {
-      const float* k = list[begin + i];
-      e[i] = k == nullptr ? -INFINITY : cpu::dot(q, k, d) * scale;
-      block_top = std::max(block_top, e[i]);
-    }
+    const float block_top = block_logits(e, q, list.data() + begin, count, scale, d);
     if (block_top == -INFINITY) continue;  // padding only
     const float new_top = std::max(top, block_top);
     const float rescale = std::exp(top - new_top);
     float sum = 0;
     for (int64_t c = 0; c < d; ++c) o[c] *= rescale;
+    float weight[4];
+    const float* value[4];
+    size_t ready = 0;
     for (size_t i = 0; i < count; ++i) {
       const float* k = list[begin + i];
       if (k == nullptr) continue;
-      const float weight = std::exp(e[i] - new_top);
-      sum += weight;
-      const float rounded = static_cast<float>(static_cast<Act>(weight));
-      for (int64_t c = 0; c < d; ++c) o[c] += rounded * k[c];
+      const float w = std::exp(e[i] - new_top);
+      sum += w;
+      weight[ready] = static_cast<float>(static_cast<Act>(w));
+      value[ready] = k;
+      if (++ready == 4) {
+        add_four(o, weight, value, d);
+        ready = 0;
+      }
+    }
+    for (size_t i = 0; i < ready; ++i) {
+      for (int64_t c = 0; c < d; ++c) o[c] += weight[i] * value[i][c];
     }
     denominator = denominator * rescale + sum;
     top = new_top;

@@ -6,8 +6,12 @@
 namespace octet::ops {
 namespace {
 
-int64_t weight_rows(const Fp8Weight& w) { return w.q.dim[0]; }
-int64_t weight_cols(const Fp8Weight& w) { return w.q.dim[1]; }
+int64_t weight_rows(const Fp8Weight& w) {
+  return w.q.dim[0];
+}
+int64_t weight_cols(const Fp8Weight& w) {
+  return w.q.dim[1];
+}
 template <class E>
 int64_t weight_rows(Mat<const E> w) {
   return w.dim[0];
@@ -21,8 +25,7 @@ template <class Out, class Weight>
 void run(cpu::Context& ctx, Mat<Out> y, Mat<const float> x, const Weight& w) {
   require(x.dim[1] == weight_cols(w) && y.dim[1] == weight_rows(w) && y.dim[0] == x.dim[0], "gemm: shapes disagree");
   cpu::product(
-      ctx, x, weight_rows(w), [&](int64_t n, float* out) { cpu::read_row(out, w, n); },
-      [&](int64_t t, int64_t n, float v) { y[t][n] = static_cast<Out>(v); });
+      ctx, x, weight_rows(w), [&](int64_t n, float* out) { cpu::read_row(out, w, n); }, cpu::store_rounded(y));
 }
 
 }  // namespace
@@ -60,8 +63,7 @@ void grouped_gemm(cpu::Context& ctx, Mat<Act> y, Mat<const Act> x, const Fp8Weig
   for (int64_t g = 0; g < groups; ++g) {
     for (int64_t t = 0; t < T; ++t) cpu::widen(part[t].data, x[t].data + g * K, K);
     cpu::product(
-        ctx, part, N, [&](int64_t n, float* out) { cpu::read_row(out, w, g * N + n); },
-        [&](int64_t t, int64_t n, float v) { y[t][g * N + n] = static_cast<Act>(v); });
+        ctx, part, N, [&](int64_t n, float* out) { cpu::read_row(out, w, g * N + n); }, cpu::store_rounded(y, g * N));
   }
 }
 

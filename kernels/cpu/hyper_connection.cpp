@@ -27,7 +27,9 @@ void hc_mixes(cpu::Context& ctx, Mat<float> mixes, Cube<const Act> h, Mat<const 
   }
   cpu::product(
       ctx, v, fn.dim[0], [&](int64_t k, float* out) { cpu::read_row(out, fn, k); },
-      [&](int64_t t, int64_t k, float m) { mixes[t][k] = m * rho[t]; });
+      [&](int64_t t, int64_t k, const float* m, int64_t count) {
+        for (int64_t i = 0; i < count; ++i) mixes[t][k + i] = m[i] * rho[t];
+      });
 }
 
 namespace {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "kernels/cpu/dot.h"
 #include "kernels/cpu/math.h"
 
 namespace octet::ops {
@@ -16,16 +17,21 @@ float act(float v) {
   return static_cast<float>(static_cast<Act>(v));
 }
 
-/// score[j] for j < candidates, from q [H, d] and keys [candidates.., d].
+/// score[j] for j < candidates, from q [H, d] and keys [candidates rounded up to 4, d]. Four keys at a time.
 template <class Act>
 void score_rows(float* score, Mat<const float> q, Mat<const float> keys, Vec<const Act> w, int64_t candidates) {
-  for (int64_t j = 0; j < candidates; ++j) {
-    float sum = 0;
-    for (int64_t h = 0; h < q.dim[0]; ++h) {
-      const float s = std::max(act<Act>(cpu::dot(q[h].data, keys[j].data, q.dim[1])), 0.0f);
-      sum += act<Act>(s * static_cast<float>(w[h]));
+  const int64_t H = q.dim[0], d = q.dim[1];
+  for (int64_t j = 0; j < candidates; j += cpu::kDotColumns) {
+    const float* k = keys[j].data;
+    float sum[cpu::kDotColumns] = {};
+    for (int64_t h = 0; h < H; ++h) {
+      float s[1][cpu::kDotColumns];
+      cpu::dot_tile<1>(s, {q[h].data}, {k, k + d, k + 2 * d, k + 3 * d}, d);
+      for (int i = 0; i < cpu::kDotColumns; ++i) {
+        sum[i] += act<Act>(std::max(act<Act>(s[0][i]), 0.0f) * static_cast<float>(w[h]));
+      }
     }
-    score[j] = act<Act>(sum);
+    for (int i = 0; i < cpu::kDotColumns; ++i) score[j + i] = act<Act>(sum[i]);
   }
 }
 
@@ -44,12 +50,14 @@ void select_rows(cpu::Context& ctx, Mat<int32_t> selected, Cube<const std::byte>
     const auto scope = ctx.scratch_scope();
     const Segment& segment = rows.segments[s];
     const int64_t visible_at_end = (segment.position + segment.count) / ratio;
-    Mat<float> key = ctx.alloc<float>(visible_at_end, index_dim);
+    const int64_t padded = (visible_at_end + cpu::kDotColumns - 1) / cpu::kDotColumns * cpu::kDotColumns;
+    Mat<float> key = ctx.alloc<float>(padded, index_dim);
+    std::fill(key[visible_at_end].data, key.end(), 0.0f);
     for (int64_t j = 0; j < visible_at_end; ++j) {
       unpack_index_row<Act>(key[j].data, keys.row(rows.pages[s], j), index_dim);
     }
     Mat<float> query = ctx.alloc<float>(q.dim[1], index_dim);
-    Vec<float> score = ctx.alloc<float>(visible_at_end);
+    Vec<float> score = ctx.alloc<float>(padded);
     std::vector<int32_t> order;
     for (int64_t t = segment.row; t < segment.row + segment.count; ++t) {
       const int64_t candidates = (rows.positions[t] + 1) / ratio;
@@ -58,9 +66,8 @@ void select_rows(cpu::Context& ctx, Mat<int32_t> selected, Cube<const std::byte>
       order.resize(static_cast<size_t>(candidates));
       std::iota(order.begin(), order.end(), 0);
       const auto kept = static_cast<std::ptrdiff_t>(std::min(candidates, selected.dim[1]));
-      std::partial_sort(order.begin(), order.begin() + kept, order.end(), [&](int32_t a, int32_t b) {
-        return score[a] > score[b] || (score[a] == score[b] && a < b);
-      });
+      std::partial_sort(order.begin(), order.begin() + kept, order.end(),
+                        [&](int32_t a, int32_t b) { return score[a] > score[b] || (score[a] == score[b] && a < b); });
       std::fill(selected[t].begin(), selected[t].end(), -1);
       std::copy(order.begin(), order.begin() + kept, selected[t].begin());
     }

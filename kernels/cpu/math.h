@@ -1,4 +1,4 @@
-// Shared pieces of the CPU ops: rows as fp32, and dot products whose order depends on the length alone.
+// Shared pieces of the CPU ops: rows as fp32, code tables, sums in the reference's order.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,9 @@
 
 namespace octet::cpu {
 
-inline void widen(float* out, const float* in, int64_t n) { std::memcpy(out, in, static_cast<size_t>(n) * sizeof(float)); }
+inline void widen(float* out, const float* in, int64_t n) {
+  std::memcpy(out, in, static_cast<size_t>(n) * sizeof(float));
+}
 inline void widen(float* out, const bf16* in, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(in[i]);
 }
@@ -47,50 +49,10 @@ inline void widen_fp4(float* out, const fp4x2* q, float s, int64_t n) {
   }
 }
 
-/// Eight fp32 lanes that the compiler keeps in one register.
-inline constexpr int kLanes = 8;
-using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
-
-inline Lanes load_lanes(const float* p) {
-  Lanes v;
-  std::memcpy(&v, p, sizeof v);
-  return v;
-}
-
-/// out[m][n] = a[m] . b[n] for M x N rows of length K. Element k goes to lane k mod 8 by one multiplication and one
-/// addition; the lanes are added in a fixed tree. The tile shape changes the speed, never a bit of the result.
-template <int M, int N>
-inline void dot_tile(float (&out)[M][N], const float* const (&a)[M], const float* const (&b)[N], int64_t K) {
-  Lanes acc[M][N] = {};
-  const int64_t whole = K / kLanes * kLanes;
-  for (int64_t k = 0; k < whole; k += kLanes) {
-    Lanes x[M];
-#pragma GCC unroll 4
-    for (int m = 0; m < M; ++m) x[m] = load_lanes(a[m] + k);
-#pragma GCC unroll 4
-    for (int n = 0; n < N; ++n) {
-      const Lanes w = load_lanes(b[n] + k);
-#pragma GCC unroll 4
-      for (int m = 0; m < M; ++m) acc[m][n] += x[m] * w;
-    }
-  }
-  for (int m = 0; m < M; ++m) {
-    for (int n = 0; n < N; ++n) {
-      for (int64_t k = whole; k < K; ++k) acc[m][n][k - whole] += a[m][k] * b[n][k];
-      const Lanes s = acc[m][n];
-      out[m][n] = ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
-    }
-  }
-}
-
-inline float dot(const float* a, const float* b, int64_t K) {
-  float out[1][1];
-  dot_tile<1, 1>(out, {a}, {b}, K);
-  return out[0][0];
-}
-
 /// x as fp32 rows in scratch (x itself when it already is fp32).
-inline Mat<const float> as_float(Context&, Mat<const float> x) { return x; }
+inline Mat<const float> as_float(Context&, Mat<const float> x) {
+  return x;
+}
 inline Mat<const float> as_float(Context& ctx, Mat<const bf16> x) {
   Mat<float> y = ctx.alloc<float>(x.dim[0], x.dim[1]);
   widen(y.data, x.data, x.size());
@@ -111,7 +73,9 @@ Mat<const float> as_float(Context& ctx, const ops::LinearInput<Act>& in) {
   return y;
 }
 
-inline float sigmoid(float x) { return 1.0f / (1.0f + std::exp(-x)); }
+inline float sigmoid(float x) {
+  return 1.0f / (1.0f + std::exp(-x));
+}
 
 /// Mean of squares in fp32, summed as the reference's runtime sums a row: element i goes to lane i mod 32, sixteen
 /// additions at a time per level of a cascade; then the four groups of eight lanes, then the eight lanes, in order.

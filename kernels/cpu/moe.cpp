@@ -110,8 +110,7 @@ void experts_up(cpu::Context& ctx, Mat<Act> t, const LinearInput<Act>& z, const 
     Mat<Act> up = ctx.alloc<Act>(count, t.dim[1]);
     const auto project = [&](Mat<Act> y, const Fp4Weight& w) {
       cpu::product(
-          ctx, rows, w.q.dim[0], [&](int64_t n, float* out) { cpu::read_row(out, w, n); },
-          [&](int64_t p, int64_t n, float v) { y[p][n] = static_cast<Act>(v); });
+          ctx, rows, w.q.dim[0], [&](int64_t n, float* out) { cpu::read_row(out, w, n); }, cpu::store_rounded(y));
     };
     project(gate, w1[e]);
     project(up, w3[e]);
@@ -129,9 +128,11 @@ void experts_down(cpu::Context& ctx, Mat<float> y, const LinearInput<Act>& x, co
     const int64_t begin = groups.offset[e], count = groups.offset[e + 1] - begin;
     cpu::product(
         ctx, rows.rows(begin, count), w2[e].q.dim[0], [&](int64_t n, float* out) { cpu::read_row(out, w2[e], n); },
-        [&](int64_t p, int64_t n, float v) {
-          y[groups.token[begin + p]][n] +=
-              output == ExpertOutput::kWhole ? static_cast<float>(static_cast<Act>(v)) : v;
+        [&](int64_t p, int64_t n, const float* v, int64_t count_n) {
+          float* sum = y[groups.token[begin + p]].data + n;
+          for (int64_t i = 0; i < count_n; ++i) {
+            sum[i] += output == ExpertOutput::kWhole ? static_cast<float>(static_cast<Act>(v[i])) : v[i];
+          }
         });
   }
 }
@@ -145,8 +146,8 @@ void add_expert(cpu::Context&, Mat<float> y, Mat<const float> x, ExpertOutput ou
 
 template void swiglu(cpu::Context&, Mat<bf16>, Mat<const bf16>, Mat<const bf16>, Vec<const float>, float);
 template void swiglu(cpu::Context&, Mat<float>, Mat<const float>, Mat<const float>, Vec<const float>, float);
-template void experts_up(cpu::Context&, Mat<bf16>, const LinearInput<bf16>&, const ExpertGroups&,
-                         Vec<const Fp4Weight>, Vec<const Fp4Weight>, float);
+template void experts_up(cpu::Context&, Mat<bf16>, const LinearInput<bf16>&, const ExpertGroups&, Vec<const Fp4Weight>,
+                         Vec<const Fp4Weight>, float);
 template void experts_up(cpu::Context&, Mat<float>, const LinearInput<float>&, const ExpertGroups&,
                          Vec<const Fp4Weight>, Vec<const Fp4Weight>, float);
 template void experts_down(cpu::Context&, Mat<float>, const LinearInput<bf16>&, const ExpertGroups&,

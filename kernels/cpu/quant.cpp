@@ -27,8 +27,8 @@ float max_abs(const Act* x, int64_t n) {
 template <class Act>
 fp8_e8m0 encode_fp8_block(fp8_e4m3* q, const Act* x, int64_t n) {
   const fp8_e8m0 scale = fp8_block_scale(max_abs(x, n));
-  const float s = to_float(scale);
-  for (int64_t i = 0; i < n; ++i) q[i] = to_e4m3(std::clamp(static_cast<float>(x[i]) / s, -448.0f, 448.0f));
+  const float inverse = 1.0f / to_float(scale);  // exact: a power of two of at most 2^22
+  for (int64_t i = 0; i < n; ++i) q[i] = to_e4m3(std::clamp(static_cast<float>(x[i]) * inverse, -448.0f, 448.0f));
   return scale;
 }
 
@@ -48,13 +48,19 @@ void hadamard(bf16* y, const bf16* x, float* work, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = static_cast<bf16>(work[i] * factor);
 }
 
-constexpr int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+constexpr int64_t round_up(int64_t n, int64_t to) {
+  return (n + to - 1) / to * to;
+}
 
 }  // namespace
 
-fp8_e8m0 fp8_block_scale(float absmax) { return ceil_power_of_two(std::max(absmax, 1e-4f) * (1.0f / 448.0f)); }
+fp8_e8m0 fp8_block_scale(float absmax) {
+  return ceil_power_of_two(std::max(absmax, 1e-4f) * (1.0f / 448.0f));
+}
 
-fp8_e8m0 fp4_block_scale(float absmax) { return ceil_power_of_two(std::max(absmax, 6.0f * 0x1p-126f) * (1.0f / 6.0f)); }
+fp8_e8m0 fp4_block_scale(float absmax) {
+  return ceil_power_of_two(std::max(absmax, 6.0f * 0x1p-126f) * (1.0f / 6.0f));
+}
 
 template <class Act>
 void quantise_fp8(cpu::Context&, Mat<fp8_e4m3> q, Mat<fp8_e8m0> scale, Mat<const Act> x) {

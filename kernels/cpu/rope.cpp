@@ -1,4 +1,5 @@
-// Rotary embedding. The angle is one fp32 product, as in the reference's table; its sine and cosine are taken in double.
+// Rotary embedding. The angle is one fp32 product, as in the reference's table; its sine and cosine are taken in
+// double.
 #include "kernels/rope.h"
 
 #include "kernels/cpu/math.h"

@@ -19,7 +19,9 @@ constexpr bool kPoison = false;
 #endif
 }  // namespace
 
-void Arena::Free::operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t(kAlignment)); }
+void Arena::Free::operator()(std::byte* p) const {
+  ::operator delete[](p, std::align_val_t(kAlignment));
+}
 
 void* Arena::allocate(int64_t bytes) {
   require(bytes >= 0, "arena: negative size");

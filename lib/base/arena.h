@@ -42,8 +42,8 @@ class Arena {
   void release_to(size_t block, int64_t used);
 
   std::vector<Block> blocks_;
-  size_t block_ = 0;   ///< block that is being filled
-  int64_t used_ = 0;   ///< bytes of it in use
+  size_t block_ = 0;  ///< block that is being filled
+  int64_t used_ = 0;  ///< bytes of it in use
 };
 
 }  // namespace octet

@@ -16,9 +16,9 @@ struct Json {
   enum class Kind { kNull, kBool, kNumber, kString, kArray, kObject };
   Kind kind = Kind::kNull;
   bool boolean = false;
-  std::string text;                                     ///< string value (UTF-8), or a number's source text
-  std::vector<Json> items;                              ///< array elements
-  std::vector<std::pair<std::string, Json>> members;    ///< object members in order
+  std::string text;                                   ///< string value (UTF-8), or a number's source text
+  std::vector<Json> items;                            ///< array elements
+  std::vector<std::pair<std::string, Json>> members;  ///< object members in order
 
   Json() = default;
   Json(std::nullptr_t) {}
@@ -26,7 +26,7 @@ struct Json {
   Json(int v) : Json(static_cast<int64_t>(v)) {}
   Json(int64_t v);
   Json(uint64_t v);
-  Json(double v);                                       ///< shortest text that reads back the same; NaN and inf: null
+  Json(double v);  ///< shortest text that reads back the same; NaN and inf: null
   Json(const char* s) : kind(Kind::kString), text(s) {}
   Json(std::string s) : kind(Kind::kString), text(std::move(s)) {}
   Json(std::string_view s) : kind(Kind::kString), text(s) {}
@@ -39,7 +39,8 @@ struct Json {
   /// Appends a member (no check for a repeated key).
   Json& set(std::string key, Json value);
   Json& push(Json value);
-  /// Exact integer value of a number written as one (also "3.0" and "3e2"); nothing if it is no integer or out of range.
+  /// Exact integer value of a number written as one (also "3.0" and "3e2"); nothing if it is no integer or out of
+  /// range.
   std::optional<int64_t> as_int() const;
   std::optional<uint64_t> as_uint() const;
   std::optional<double> as_double() const;
@@ -48,8 +49,8 @@ struct Json {
   std::string dump() const;
 };
 
-/// Parses one JSON text. Errors: Error{kInput} with the byte offset and what was expected; a repeated key in an object is
-/// an error as well. `what` names the text in the message ("line 12", "config.json").
+/// Parses one JSON text. Errors: Error{kInput} with the byte offset and what was expected; a repeated key in an object
+/// is an error as well. `what` names the text in the message ("line 12", "config.json").
 Json parse_json(std::string_view text, std::string_view what);
 
 }  // namespace octet

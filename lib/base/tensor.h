@@ -16,12 +16,11 @@ struct Tensor {
 
   Tensor() = default;
   template <class... Dims>
-    requires(sizeof...(Dims) == Rank)
-  Tensor(T* p, Dims... d) : data(p), dim{static_cast<int64_t>(d)...} {}
+  requires(sizeof...(Dims) == Rank) Tensor(T* p, Dims... d) : data(p), dim{static_cast<int64_t>(d)...} {}
   /// A view of mutable elements converts to a view of const ones.
   template <class U>
-    requires(std::is_same_v<const U, T> && !std::is_same_v<U, T>)
-  Tensor(const Tensor<U, Rank>& other) : data(other.data) {
+  requires(std::is_same_v<const U, T> && !std::is_same_v<U, T>) Tensor(const Tensor<U, Rank>& other)
+      : data(other.data) {
     for (int i = 0; i < Rank; ++i) dim[i] = other.dim[i];
   }
 

@@ -81,11 +81,19 @@ void reduce(cpu::Context& ctx, Mat<T> x) {
 
 Communicator::Communicator(MpiSession& session) : session_(&session), rank_(session.rank()), size_(session.size()) {}
 
-int ranks(const cpu::Context& ctx) { return ctx.comm == nullptr ? 1 : ctx.comm->size(); }
-int rank(const cpu::Context& ctx) { return ctx.comm == nullptr ? 0 : ctx.comm->rank(); }
+int ranks(const cpu::Context& ctx) {
+  return ctx.comm == nullptr ? 1 : ctx.comm->size();
+}
+int rank(const cpu::Context& ctx) {
+  return ctx.comm == nullptr ? 0 : ctx.comm->rank();
+}
 
-void all_reduce(cpu::Context& ctx, Mat<float> x) { reduce(ctx, x); }
-void all_reduce(cpu::Context& ctx, Mat<bf16> x) { reduce(ctx, x); }
+void all_reduce(cpu::Context& ctx, Mat<float> x) {
+  reduce(ctx, x);
+}
+void all_reduce(cpu::Context& ctx, Mat<bf16> x) {
+  reduce(ctx, x);
+}
 
 void gather_columns(cpu::Context& ctx, Mat<float> whole, Mat<const float> part) {
   if (ranks(ctx) == 1) {

@@ -14,25 +14,25 @@ namespace octet {
 /// The residual streams and the buffers that live across sub-layers; made once per step.
 template <class Act>
 struct Streams {
-  Cube<Act> h;            ///< [T, hc, D]
-  Mat<Act> u;             ///< [T, D] input of the current sub-layer
-  Mat<float> partial;     ///< [T, D] its output before the reduction
-  Mat<Act> reduced;       ///< [T, D] and after it
-  Mat<float> post;        ///< [T, hc]
-  Cube<float> comb;       ///< [T, hc, hc]
+  Cube<Act> h;         ///< [T, hc, D]
+  Mat<Act> u;          ///< [T, D] input of the current sub-layer
+  Mat<float> partial;  ///< [T, D] its output before the reduction
+  Mat<Act> reduced;    ///< [T, D] and after it
+  Mat<float> post;     ///< [T, hc]
+  Cube<float> comb;    ///< [T, hc, hc]
 };
 
 /// A sub-layer's summed output that the streams have not taken yet, with the coefficients it enters by.
 template <class Act>
 struct Carry {
-  std::optional<Reduced<Act>> x;   ///< empty: nothing pending
+  std::optional<Reduced<Act>> x;  ///< empty: nothing pending
   Mat<const float> post;
   Cube<const float> comb;
 };
 
 template <class Act>
 struct SubLayerInput {
-  Mat<const Act> u;                ///< [T, D] normalised
+  Mat<const Act> u;  ///< [T, D] normalised
   Mat<const float> post;
   Cube<const float> comb;
 };
@@ -40,7 +40,7 @@ struct SubLayerInput {
 template <class Ctx, class Act>
 Streams<Act> make_streams(Ctx& ctx, int64_t T, const ModelConfig& config) {
   const int64_t D = config.hidden_size, hc = config.hc_mult;
-  return {ctx.template alloc<Act>(T, hc, D), ctx.template alloc<Act>(T, D),  ctx.template alloc<float>(T, D),
+  return {ctx.template alloc<Act>(T, hc, D), ctx.template alloc<Act>(T, D),    ctx.template alloc<float>(T, D),
           ctx.template alloc<Act>(T, D),     ctx.template alloc<float>(T, hc), ctx.template alloc<float>(T, hc, hc)};
 }
 

@@ -10,9 +10,13 @@ constexpr int64_t kAlignment = 256;
 constexpr int64_t kFloatBytes = 4;
 
 /// A view whose data pointer holds an offset until bind().
-std::byte* offset_pointer(int64_t offset) { return reinterpret_cast<std::byte*>(offset); }
+std::byte* offset_pointer(int64_t offset) {
+  return reinterpret_cast<std::byte*>(offset);
+}
 
-void rebase(std::byte*& data, std::byte* memory) { data = memory + reinterpret_cast<intptr_t>(data); }
+void rebase(std::byte*& data, std::byte* memory) {
+  data = memory + reinterpret_cast<intptr_t>(data);
+}
 
 }  // namespace
 
@@ -23,9 +27,7 @@ std::byte* KvCache::take(int64_t bytes) {
 }
 
 KvCache::KvCache(const ModelConfig& config, KvRowBytes row_bytes, int64_t slots, int64_t pages) {
-  const auto ring = [&](int64_t rows, int64_t bytes) {
-    return Ring{take(slots * rows * bytes), rows, bytes};
-  };
+  const auto ring = [&](int64_t rows, int64_t bytes) { return Ring{take(slots * rows * bytes), rows, bytes}; };
   const auto paged = [&](int64_t ratio, int64_t bytes) {
     const int64_t page_rows = kPageTokens / ratio;
     return PagedRows{take(pages * page_rows * bytes), page_rows, bytes};

@@ -16,11 +16,11 @@ inline constexpr int64_t kSpeculatedRows = 5;
 
 /// One layer's state; the views of rows that the layer does not have are empty (rows == 0, page_rows == 0).
 struct KvLayer {
-  Ring window;                ///< KV rows of the sliding window
-  Ring raw;                   ///< compressor input rows [value | score], fp32
-  PagedRows compressed;       ///< compressed KV rows
-  Ring index_raw;             ///< the indexer's compressor input rows
-  PagedRows index;            ///< indexer keys
+  Ring window;           ///< KV rows of the sliding window
+  Ring raw;              ///< compressor input rows [value | score], fp32
+  PagedRows compressed;  ///< compressed KV rows
+  Ring index_raw;        ///< the indexer's compressor input rows
+  PagedRows index;       ///< indexer keys
 };
 
 /// Bytes of a packed KV row and of a packed indexer key; they depend on the numerics.

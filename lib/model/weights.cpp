@@ -42,7 +42,8 @@ class Binder {
  private:
   const LocalTensor& find(std::string_view name, size_t rank) const {
     const LocalTensor& t = tensors_.at(prefix_ + std::string(name));
-    require(t.shape.size() == rank, fmt::format("{}{}: {} dimensions, expected {}", prefix_, name, t.shape.size(), rank));
+    require(t.shape.size() == rank,
+            fmt::format("{}{}: {} dimensions, expected {}", prefix_, name, t.shape.size(), rank));
     return t;
   }
   const LocalTensors& tensors_;
@@ -69,7 +70,8 @@ AttentionWeights bind_attention(const Binder& b, int64_t ratio, const ModelWeigh
   if (ratio != 0) w.compressor = bind_compressor(b.under("compressor"));
   if (ratio == 4) {
     const Binder i = b.under("indexer");
-    w.indexer = IndexerWeights{i.fp8("wq_b"), i.mat<bf16>("weights_proj.weight"), bind_compressor(i.under("compressor"))};
+    w.indexer =
+        IndexerWeights{i.fp8("wq_b"), i.mat<bf16>("weights_proj.weight"), bind_compressor(i.under("compressor"))};
   }
   return w;
 }

@@ -16,32 +16,32 @@
 namespace octet {
 
 struct CompressorWeights {
-  Mat<const bf16> wkv, wgate;              ///< [C, D], C = head dim, twice that at ratio 4
-  Mat<const float> ape;                    ///< [ratio, C]
-  Vec<const bf16> norm;                    ///< [head dim]
+  Mat<const bf16> wkv, wgate;  ///< [C, D], C = head dim, twice that at ratio 4
+  Mat<const float> ape;        ///< [ratio, C]
+  Vec<const bf16> norm;        ///< [head dim]
 };
 
 struct IndexerWeights {
-  ops::Fp8Weight wq_b;                     ///< [index heads * index dim, q_lora_rank]
-  Mat<const bf16> weights_proj;            ///< [index heads, D]
+  ops::Fp8Weight wq_b;           ///< [index heads * index dim, q_lora_rank]
+  Mat<const bf16> weights_proj;  ///< [index heads, D]
   CompressorWeights compressor;
 };
 
 struct AttentionWeights {
   ops::Fp8Weight wq_a, wq_b, wkv, wo_a, wo_b;
   Vec<const bf16> q_norm, kv_norm;
-  Vec<const float> attn_sink;              ///< [local_heads]
+  Vec<const float> attn_sink;  ///< [local_heads]
   std::optional<CompressorWeights> compressor;
   std::optional<IndexerWeights> indexer;
   int64_t ratio = 0;
-  Vec<const float> frequencies;            ///< the layer's rotary table, [rope dim / 2]
+  Vec<const float> frequencies;  ///< the layer's rotary table, [rope dim / 2]
 };
 
 struct MoeWeights {
-  Mat<const bf16> gate;                    ///< [E, D]
-  Mat<const int64_t> tid2eid;              ///< [V, K], hash layers only
-  Vec<const float> bias;                   ///< [E], the other layers
-  Vec<const ops::Fp4Weight> w1, w2, w3;    ///< [E] of [local width, D], [D, local width], [local width, D]
+  Mat<const bf16> gate;                  ///< [E, D]
+  Mat<const int64_t> tid2eid;            ///< [V, K], hash layers only
+  Vec<const float> bias;                 ///< [E], the other layers
+  Vec<const ops::Fp4Weight> w1, w2, w3;  ///< [E] of [local width, D], [D, local width], [local width, D]
   ops::Fp8Weight shared_w1, shared_w2, shared_w3;
 };
 
@@ -54,7 +54,7 @@ struct BlockWeights {
 
 /// Everything bound. The expert lists and rotary tables live here; the tensors live in `tensors`.
 struct ModelWeights {
-  Mat<const bf16> embed, head;             ///< [V / ranks, D]
+  Mat<const bf16> embed, head;  ///< [V / ranks, D]
   Vec<const bf16> norm;
   ops::HcWeights hc_head;
   std::vector<BlockWeights> layers;

@@ -23,13 +23,13 @@ class MpiSession;
 struct RunnerReport {
   double load_seconds = 0, step_seconds = 0, reduce_seconds = 0, sample_seconds = 0;
   int64_t weight_bytes = 0, cache_bytes = 0, scratch_bytes = 0;
-  int64_t load_bytes = 0;            ///< read from files
+  int64_t load_bytes = 0;  ///< read from files
 };
 
 /// Capacity the engine plans with; fixed when the runner is made.
 struct RunnerCapacity {
-  int64_t slots = 0;                 ///< sequences that may be in flight
-  int64_t pages = 0;                 ///< pages of kPageTokens tokens, shared by all slots
+  int64_t slots = 0;  ///< sequences that may be in flight
+  int64_t pages = 0;  ///< pages of kPageTokens tokens, shared by all slots
   int64_t max_seq_len = 0;
 };
 
@@ -44,7 +44,8 @@ class Runner {
   virtual RunnerCapacity capacity() const = 0;
 };
 
-/// Receives "layerK" and the residual streams [T, hc, D] (as fp32) after that layer's last post, once per step and layer.
+/// Receives "layerK" and the residual streams [T, hc, D] (as fp32) after that layer's last post, once per step and
+/// layer.
 using StreamTap = std::function<void(std::string_view name, Cube<const float> streams)>;
 
 struct RunnerSetup {
@@ -53,10 +54,10 @@ struct RunnerSetup {
   RunOptions run;
   RunnerCapacity capacity;
   comm::MpiSession* session = nullptr;
-  StreamTap tap;                     ///< may be empty
+  StreamTap tap;  ///< may be empty
 };
 
 std::unique_ptr<Runner> make_cpu_runner(const RunnerSetup&);
-std::unique_ptr<Runner> make_cuda_runner(const RunnerSetup&);   ///< Error{kEnvironment} in a build without CUDA
+std::unique_ptr<Runner> make_cuda_runner(const RunnerSetup&);  ///< Error{kEnvironment} in a build without CUDA
 
 }  // namespace octet

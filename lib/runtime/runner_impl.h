@@ -64,8 +64,8 @@ class Model {
 
     Carry<Act> carry;
     for (int64_t l = 0; l < config_.num_hidden_layers; ++l) {
-      carry = block(ctx, h, std::move(carry), weights_.layers[static_cast<size_t>(l)], config_, batch,
-                    cache_.layer(l), l);
+      carry =
+          block(ctx, h, std::move(carry), weights_.layers[static_cast<size_t>(l)], config_, batch, cache_.layer(l), l);
       if (tap) {
         post(ctx, h, std::exchange(carry, {}));
         const auto tap_scope = ctx.scratch_scope();

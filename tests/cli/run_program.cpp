@@ -39,9 +39,9 @@ Outcome octet_alone(const std::string& arguments) {
   return run_shell(std::string(OCTET_PROGRAM) + " " + arguments);
 }
 
-Outcome octet_on(int ranks, const std::string& arguments) {
-  return run_shell(std::string(OCTET_MPIRUN) + " --oversubscribe -np " + std::to_string(ranks) + " " + OCTET_PROGRAM +
-                   " " + arguments);
+Outcome octet_on(int ranks, const std::string& arguments, const std::string& environment) {
+  return run_shell(environment + " " + OCTET_MPIRUN + " --oversubscribe -np " + std::to_string(ranks) + " " +
+                   OCTET_PROGRAM + " " + arguments);
 }
 
 std::vector<std::string> messages(const Outcome& outcome) {

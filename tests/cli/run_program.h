@@ -16,8 +16,8 @@ struct Outcome {
 Outcome run_shell(const std::string& command);
 /// octet ARGUMENTS as one process, without a launcher.
 Outcome octet_alone(const std::string& arguments);
-/// mpirun --oversubscribe -np RANKS octet ARGUMENTS.
-Outcome octet_on(int ranks, const std::string& arguments);
+/// mpirun --oversubscribe -np RANKS octet ARGUMENTS, with the given NAME=VALUE settings before it.
+Outcome octet_on(int ranks, const std::string& arguments, const std::string& environment = "");
 
 /// Lines of err that the program itself wrote as its message: "octet: ...".
 std::vector<std::string> messages(const Outcome& outcome);

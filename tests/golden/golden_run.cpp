@@ -1,0 +1,103 @@
+// See golden_run.h. Everything goes through the program: synth writes the checkpoint, score reads it.
+#include "tests/golden/golden_run.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/json.h"
+
+namespace octet::test {
+namespace {
+
+TempFolder& models() {
+  static TempFolder folder;
+  return folder;
+}
+
+std::string seed_of(const std::string& config) {
+  if (config == "tiny") return "7";
+  return config == "tiny-dspark" ? "11" : "13";
+}
+
+template <class T>
+Json ids(const std::vector<T>& tokens, size_t count) {
+  Json list = Json::array();
+  for (size_t i = 0; i < count; ++i) list.push(static_cast<int64_t>(tokens[i]));
+  return list;
+}
+
+void write_score_input(const std::string& path, const Tensors& golden) {
+  std::ofstream out(path);
+  for (const std::string& p : prompts(golden)) {
+    const auto prompt = golden.values<int32_t>(p + ".prompt");
+    const auto fed = golden.values<int32_t>(p + ".decode_fed");
+    Json line = Json::object();
+    line.set("id", p);
+    line.set("prompt_token_ids", ids(prompt, prompt.size()));
+    line.set("continuation_token_ids", ids(fed, fed.size() - 1));
+    out << line.dump() << "\n";
+  }
+}
+
+/// The recorded rows in the dump's order: the last prompt row, then every decode step.
+std::vector<float> recorded_logits(const Tensors& golden, const std::string& p) {
+  std::vector<float> rows;
+  for (const auto& [name, entry] : golden.entries()) {
+    if (name.rfind(p + ".prefill_logits_last", 0) != 0) continue;
+    const auto prefill = golden.values<float>(name);
+    rows.assign(prefill.end() - entry.tensor.shape[1], prefill.end());
+  }
+  const auto decode = golden.values<float>(p + ".decode_logits");
+  rows.insert(rows.end(), decode.begin(), decode.end());
+  return rows;
+}
+
+}  // namespace
+
+std::vector<std::string> prompts(const Tensors& golden) {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : golden.entries()) {
+    if (const size_t dot = name.find(".prompt"); dot != std::string::npos) names.push_back(name.substr(0, dot));
+  }
+  return names;
+}
+
+std::string synthetic_model(const std::string& config) {
+  const std::string folder = models().path() + "/" + config;
+  if (!std::filesystem::exists(folder + "/config.json")) {
+    const Outcome made = octet_alone("synth --config " + data_path("golden/configs/" + config + ".json") + " --seed " +
+                                     seed_of(config) + " -o " + folder);
+    EXPECT_EQ(made.code, 0) << made.err;
+  }
+  return folder;
+}
+
+GoldenDistances run_golden(const GoldenCase& c, const std::string& environment) {
+  const Tensors golden(data_path("golden/" + c.config + "." + c.numerics + ".safetensors"));
+  const TempFolder work;
+  write_score_input(work.path() + "/in.jsonl", golden);
+  const std::string arguments = "score -m " + synthetic_model(c.config) + " -i " + work.path() + "/in.jsonl -o " +
+                                work.path() + "/out.jsonl --numerics " + c.numerics + " --prefill-chunk " +
+                                std::to_string(c.chunk) + " --dump-logits " + work.path() +
+                                "/logits.safetensors --dump-streams " + work.path() + "/streams.safetensors";
+  const Outcome run = octet_on(c.ranks, arguments, environment);
+  EXPECT_EQ(run.code, 0) << run.err;
+  GoldenDistances distances;
+  if (run.code != 0) return distances;
+  const Tensors logits(work.path() + "/logits.safetensors"), streams(work.path() + "/streams.safetensors");
+  for (const std::string& p : prompts(golden)) {
+    const double d = relative_l2(logits.values<float>(p + ".logits"), recorded_logits(golden, p));
+    if (d >= worst(distances.logits) || distances.logits.empty()) distances.worst_logits = p;
+    distances.logits.push_back(d);
+    for (size_t layer = 0;; ++layer) {
+      const std::string name = p + ".layer" + std::to_string(layer) + ".last";
+      if (!golden.has(name)) break;
+      distances.layers.resize(std::max(distances.layers.size(), layer + 1));
+      distances.layers[layer].push_back(relative_l2(streams.values<float>(name), golden.values<float>(name)));
+    }
+  }
+  return distances;
+}
+
+}  // namespace octet::test
