@@ -90,14 +90,17 @@ void hc_head_gates(cpu::Context&, Mat<float> pre, Mat<const float> mixes, const 
 }
 
 template <class Act>
-void hc_weighted_sum(cpu::Context&, Mat<Act> y, Cube<const Act> h, Mat<const float> pre) {
+void hc_weighted_sum(cpu::Context& ctx, Mat<Act> y, Cube<const Act> h, Mat<const float> pre) {
+  const int64_t hc = h.dim[1], D = h.dim[2];
+  const auto scope = ctx.scratch_scope();
+  Vec<float> stream = ctx.alloc<float>(D), sum = ctx.alloc<float>(D);
   for (int64_t t = 0; t < h.dim[0]; ++t) {
-    const Mat<const Act> streams = h[t];
-    for (int64_t d = 0; d < y.dim[1]; ++d) {
-      float sum = 0;
-      for (int64_t i = 0; i < h.dim[1]; ++i) sum += pre[t][i] * static_cast<float>(streams[i][d]);
-      y[t][d] = static_cast<Act>(sum);
+    std::fill(sum.begin(), sum.end(), 0.0f);
+    for (int64_t i = 0; i < hc; ++i) {
+      cpu::widen(stream.data, h[t][i].data, D);
+      cpu::add_scaled(sum.data, pre[t][i], stream.data, D);
     }
+    cpu::narrow(y[t].data, sum.data, D);
   }
 }
 
@@ -106,16 +109,15 @@ void hc_post(cpu::Context& ctx, Cube<Act> h, Mat<const Act> x, Mat<const float> 
   const int64_t hc = h.dim[1], D = h.dim[2];
   const auto scope = ctx.scratch_scope();
   Mat<float> old = ctx.alloc<float>(hc, D);
+  Vec<float> in = ctx.alloc<float>(D), sum = ctx.alloc<float>(D);
   for (int64_t t = 0; t < h.dim[0]; ++t) {
     cpu::widen(old.data, h[t].data, hc * D);
-    const Mat<const float> c = comb[t];
+    cpu::widen(in.data, x[t].data, D);
     for (int64_t j = 0; j < hc; ++j) {
-      Vec<Act> out = h[t][j];
-      for (int64_t d = 0; d < D; ++d) {
-        float sum = 0;
-        for (int64_t i = 0; i < hc; ++i) sum += c[i][j] * old[i][d];
-        out[d] = static_cast<Act>(post[t][j] * static_cast<float>(x[t][d]) + sum);
-      }
+      std::fill(sum.begin(), sum.end(), 0.0f);
+      for (int64_t i = 0; i < hc; ++i) cpu::add_scaled(sum.data, comb[t][i][j], old[i].data, D);
+      cpu::add_scaled(sum.data, post[t][j], in.data, D);
+      cpu::narrow(h[t][j].data, sum.data, D);
     }
   }
 }

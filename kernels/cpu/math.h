@@ -19,6 +19,17 @@ inline void widen(float* out, const bf16* in, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(in[i]);
 }
 
+inline void narrow(float* out, const float* in, int64_t n) { widen(out, in, n); }
+/// out = in rounded to Act.
+inline void narrow(bf16* out, const float* in, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<bf16>(in[i]);
+}
+
+/// sum[i] += c * x[i].
+inline void add_scaled(float* __restrict sum, float c, const float* __restrict x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) sum[i] += c * x[i];
+}
+
 /// Values of all e4m3 codes and of all bytes of two e2m1 nibbles. Tables, because the shift-and-scale conversions of
 /// base/dtype.h pass through fp32 subnormals, which cost over a hundred cycles each on current processors.
 struct CodeTables {

@@ -66,22 +66,24 @@ void route_by_token(cpu::Context&, Routing routing, Mat<const float> logits, Mat
   }
 }
 
-void group_by_expert(cpu::Context&, ExpertGroups groups, const Routing& routing) {
-  const int64_t E = groups.offset.dim[0] - 1;
-  int64_t p = 0;
-  for (int64_t e = 0; e < E; ++e) {
-    groups.offset[e] = p;
-    for (int64_t t = 0; t < routing.ids.dim[0]; ++t) {
-      for (int64_t k = 0; k < routing.ids.dim[1]; ++k) {
-        if (routing.ids[t][k] != e) continue;
-        groups.token[p] = static_cast<int32_t>(t);
-        groups.weight[p] = routing.weights[t][k];
-        ++p;
-      }
-    }
+void group_by_expert(cpu::Context& ctx, ExpertGroups groups, const Routing& routing) {
+  const int64_t E = groups.offset.dim[0] - 1, K = routing.ids.dim[1];
+  const auto scope = ctx.scratch_scope();
+  Vec<int64_t> next = ctx.alloc<int64_t>(E);
+  std::fill(groups.offset.begin(), groups.offset.end(), 0);
+  for (const int32_t e : routing.ids) {
+    require(e >= 0 && e < E, "group_by_expert: an expert id is out of range");
+    ++groups.offset[e + 1];
   }
-  groups.offset[E] = p;
-  require(p == routing.ids.size(), "group_by_expert: an expert id is out of range");
+  for (int64_t e = 0; e < E; ++e) {
+    groups.offset[e + 1] += groups.offset[e];
+    next[e] = groups.offset[e];
+  }
+  for (int64_t pair = 0; pair < routing.ids.size(); ++pair) {  // in token order, so each expert's tokens ascend
+    const int64_t p = next[routing.ids.data[pair]]++;
+    groups.token[p] = static_cast<int32_t>(pair / K);
+    groups.weight[p] = routing.weights.data[pair];
+  }
 }
 
 template <class Act>

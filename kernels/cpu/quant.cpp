@@ -17,11 +17,14 @@ fp8_e8m0 ceil_power_of_two(float t) {
   return {static_cast<uint8_t>(exponent + ((u & 0x7fffffu) != 0 ? 1u : 0u))};
 }
 
+/// Largest |x|; NaN when there is one. Compared as integers, where the order is the same and vectorises.
 template <class Act>
 float max_abs(const Act* x, int64_t n) {
-  float a = 0;
-  for (int64_t i = 0; i < n; ++i) a = std::max(a, std::fabs(static_cast<float>(x[i])));
-  return a;
+  uint32_t top = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    top = std::max(top, std::bit_cast<uint32_t>(static_cast<float>(x[i])) & 0x7fffffffu);
+  }
+  return std::bit_cast<float>(top);
 }
 
 template <class Act>

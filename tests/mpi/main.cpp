@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/log.h"
 #include "comm/mpi_session.h"
 #include "tests/mpi/ranks.h"
 
@@ -84,5 +85,6 @@ int main(int argc, char** argv) {
   octet::comm::MpiSession session(argc, argv);
   testing::InitGoogleTest(&argc, argv);
   octet::test::the_session = &session;
+  octet::log::configure(session.rank(), octet::log::Level::kWarn);
   return octet::test::run_all(session);
 }
