@@ -1,0 +1,19 @@
+// Must not compile: the streams take a share that no reduction has summed.
+// One step differs from right.cpp.
+#include <utility>
+
+#include "kernels/cpu/context.h"
+#include "layers/hyper_connection.h"
+#include "layers/reduce.h"
+
+namespace octet {
+
+void partial_in_hc_post(cpu::Context& ctx, Mat<float> rows, Streams<bf16>& streams, Mat<const float> post_weight,
+                        Cube<const float> comb) {
+  Partial partial(rows);
+  Reduced<bf16> sum = reduce(ctx, std::move(partial), streams.reduced, {0, Site::Kind::kAttn});
+  post(ctx, streams, Carry<bf16>{sum, post_weight, comb});
+  ops::hc_post<bf16>(ctx, streams.h, partial, post_weight, comb);
+}
+
+}  // namespace octet

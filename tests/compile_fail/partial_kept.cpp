@@ -1,0 +1,19 @@
+// Must not compile: a share is reduced and kept, so that it could be summed twice.
+// One step differs from right.cpp.
+#include <utility>
+
+#include "kernels/cpu/context.h"
+#include "layers/hyper_connection.h"
+#include "layers/reduce.h"
+
+namespace octet {
+
+void partial_kept(cpu::Context& ctx, Mat<float> rows, Streams<bf16>& streams, Mat<const float> post_weight,
+                  Cube<const float> comb) {
+  Partial partial(rows);
+  Reduced<bf16> sum = reduce(ctx, partial, streams.reduced, {0, Site::Kind::kAttn});
+  post(ctx, streams, Carry<bf16>{sum, post_weight, comb});
+  ops::hc_post<bf16>(ctx, streams.h, sum.rows(), post_weight, comb);
+}
+
+}  // namespace octet
