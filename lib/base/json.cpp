@@ -302,6 +302,8 @@ std::string Json::dump() const {
 }
 
 Json parse_json(std::string_view text, std::string_view what) {
+  // Said here because the parser's own words for it differ between its versions.
+  if (text.empty()) throw Error(Code::kInput, fmt::format("{}: unexpected end of input at byte 0", what));
   size_t consumed = 0;
   TreeBuilder builder(&consumed);
   const char* begin = text.data();

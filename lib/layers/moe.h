@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/moe.h"
+#include "kernels/segments.h"
 #include "layers/linear.h"
 #include "layers/reduce.h"
 #include "model/weights.h"

@@ -9,7 +9,12 @@
 namespace octet {
 namespace {
 
-using namespace char_class;
+using char_class::kLetter;
+using char_class::kMark;
+using char_class::kNumber;
+using char_class::kPunctuation;
+using char_class::kSymbol;
+using char_class::kWhiteSpace;
 
 constexpr char32_t kCodePoints = 0x110000;
 constexpr uint8_t kWord = kLetter | kMark;

@@ -15,6 +15,15 @@ TempFolder& models() {
   return folder;
 }
 
+/// The prompts of at most c.longest tokens.
+std::vector<std::string> chosen_prompts(const Tensors& golden, const GoldenCase& c) {
+  std::vector<std::string> names;
+  for (const std::string& p : prompts(golden)) {
+    if (golden.shape(p + ".prompt")[0] <= c.longest) names.push_back(p);
+  }
+  return names;
+}
+
 std::string seed_of(const std::string& config) {
   if (config == "tiny") return "7";
   return config == "tiny-dspark" ? "11" : "13";
@@ -27,9 +36,9 @@ Json ids(const std::vector<T>& tokens, size_t count) {
   return list;
 }
 
-void write_score_input(const std::string& path, const Tensors& golden) {
+void write_score_input(const std::string& path, const Tensors& golden, const std::vector<std::string>& names) {
   std::ofstream out(path);
-  for (const std::string& p : prompts(golden)) {
+  for (const std::string& p : names) {
     const auto prompt = golden.values<int32_t>(p + ".prompt");
     const auto fed = golden.values<int32_t>(p + ".decode_fed");
     Json line = Json::object();
@@ -76,7 +85,8 @@ std::string synthetic_model(const std::string& config) {
 GoldenDistances run_golden(const GoldenCase& c, const std::string& environment) {
   const Tensors golden(data_path("golden/" + c.config + "." + c.numerics + ".safetensors"));
   const TempFolder work;
-  write_score_input(work.path() + "/in.jsonl", golden);
+  const std::vector<std::string> names = chosen_prompts(golden, c);
+  write_score_input(work.path() + "/in.jsonl", golden, names);
   const std::string arguments = "score -m " + synthetic_model(c.config) + " -i " + work.path() + "/in.jsonl -o " +
                                 work.path() + "/out.jsonl --numerics " + c.numerics + " --prefill-chunk " +
                                 std::to_string(c.chunk) + " --dump-logits " + work.path() +
@@ -86,7 +96,7 @@ GoldenDistances run_golden(const GoldenCase& c, const std::string& environment) 
   GoldenDistances distances;
   if (run.code != 0) return distances;
   const Tensors logits(work.path() + "/logits.safetensors"), streams(work.path() + "/streams.safetensors");
-  for (const std::string& p : prompts(golden)) {
+  for (const std::string& p : names) {
     const double d = relative_l2(logits.values<float>(p + ".logits"), recorded_logits(golden, p));
     if (d >= worst(distances.logits) || distances.logits.empty()) distances.worst_logits = p;
     distances.logits.push_back(d);

@@ -15,6 +15,7 @@ struct GoldenCase {
   std::string numerics = "exact";
   int ranks = 1;
   int64_t chunk = 8192;
+  int64_t longest = 1000;            ///< prompts beyond this many tokens are left out
 };
 
 /// Relative L2 distances, one per recorded tensor.

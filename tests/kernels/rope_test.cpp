@@ -140,6 +140,30 @@ TEST(Rope, AgreesWithTheReferenceTableAtLargePositions) {
   }
 }
 
+// A rank holds some of the heads; what they come to must not depend on how many. A compiler that fuses the two products
+// in vector code, but not in the code for a single head, would break this.
+TYPED_TEST(Rope, HeadsAloneGiveTheSameBitsAsTogether) {
+  Random random(16);
+  const int64_t heads = 8, d = 128;
+  Array<int64_t, 1> positions(64);
+  Array<float, 1> frequencies(32);
+  for (int64_t t = 0; t < 64; ++t) positions(t) = 37 * t;
+  for (int64_t i = 0; i < 32; ++i) frequencies(i) = std::pow(10000.0f, -static_cast<float>(i) / 32);
+  Array<TypeParam, 3> together(64, heads, d);
+  random.fill_normal(together);
+  const auto all = rope(together, positions, frequencies, Rotation::kInverse);
+  for (int64_t h = 0; h < heads; ++h) {
+    Array<TypeParam, 3> one(64, 1, d);
+    for (int64_t t = 0; t < 64; ++t) {
+      for (int64_t c = 0; c < d; ++c) one(t, 0, c) = together(t, h, c);
+    }
+    const auto alone = rope(one, positions, frequencies, Rotation::kInverse);
+    for (int64_t t = 0; t < 64; ++t) {
+      for (int64_t c = 0; c < d; ++c) ASSERT_EQ(as_double(alone(t, 0, c)), as_double(all(t, h, c))) << t << " " << h;
+    }
+  }
+}
+
 class RopeNegativeControl : public testing::TestWithParam<Form> {};
 
 TEST_P(RopeNegativeControl, IsSeen) {
