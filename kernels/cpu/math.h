@@ -1,4 +1,4 @@
-// Shared pieces of the CPU ops: rows as fp32, code tables, sums in the reference's order.
+// Shared pieces of the CPU ops: rows as fp32, sums in the reference's order.
 #pragma once
 
 #include <cmath>
@@ -7,6 +7,7 @@
 
 #include "base/dtype.h"
 #include "base/tensor.h"
+#include "kernels/cpu/codes.h"
 #include "kernels/cpu/context.h"
 #include "kernels/quant.h"
 
@@ -19,7 +20,9 @@ inline void widen(float* out, const bf16* in, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(in[i]);
 }
 
-inline void narrow(float* out, const float* in, int64_t n) { widen(out, in, n); }
+inline void narrow(float* out, const float* in, int64_t n) {
+  widen(out, in, n);
+}
 /// out = in rounded to Act.
 inline void narrow(bf16* out, const float* in, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = static_cast<bf16>(in[i]);
@@ -28,36 +31,6 @@ inline void narrow(bf16* out, const float* in, int64_t n) {
 /// sum[i] += c * x[i].
 inline void add_scaled(float* __restrict sum, float c, const float* __restrict x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) sum[i] += c * x[i];
-}
-
-/// Values of all e4m3 codes and of all bytes of two e2m1 nibbles. Tables, because the shift-and-scale conversions of
-/// base/dtype.h pass through fp32 subnormals, which cost over a hundred cycles each on current processors.
-struct CodeTables {
-  float e4m3[256];
-  float e2m1[256][2];
-};
-inline const CodeTables kCodes = [] {
-  CodeTables t;
-  for (int b = 0; b < 256; ++b) {
-    const auto bits = static_cast<uint8_t>(b);
-    t.e4m3[b] = to_float(fp8_e4m3{bits});
-    t.e2m1[b][0] = e2m1_to_float(bits & 15u);
-    t.e2m1[b][1] = e2m1_to_float(bits >> 4);
-  }
-  return t;
-}();
-
-/// out[k] = value of an e4m3 code times s.
-inline void widen_fp8(float* out, const fp8_e4m3* q, float s, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) out[i] = kCodes.e4m3[q[i].bits] * s;
-}
-
-/// out[2c], out[2c + 1] = the low and the high nibble of byte c, times s; n columns.
-inline void widen_fp4(float* out, const fp4x2* q, float s, int64_t n) {
-  for (int64_t c = 0; c < n / 2; ++c) {
-    out[2 * c] = kCodes.e2m1[q[c].bits][0] * s;
-    out[2 * c + 1] = kCodes.e2m1[q[c].bits][1] * s;
-  }
 }
 
 /// x as fp32 rows in scratch (x itself when it already is fp32).

@@ -1,6 +1,7 @@
 // See golden_run.h. Everything goes through the program: synth writes the checkpoint, score reads it.
 #include "tests/golden/golden_run.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -63,6 +64,11 @@ std::vector<float> recorded_logits(const Tensors& golden, const std::string& p) 
 }
 
 }  // namespace
+
+bool long_lane() {
+  const char* value = std::getenv("OCTET_TEST_LONG");
+  return value != nullptr && std::string(value) == "1";
+}
 
 std::vector<std::string> prompts(const Tensors& golden) {
   std::vector<std::string> names;

@@ -10,12 +10,17 @@
 
 namespace octet::test {
 
+/// Whether this run has time for everything (OCTET_TEST_LONG=1, as CI sets it). Otherwise the cases that differ from
+/// others only in their combination are skipped, so that the suite stays under ten minutes.
+bool long_lane();
+
 struct GoldenCase {
   std::string config;  ///< tiny, tiny-dspark, tiny-l4, tiny-l128
   std::string numerics = "exact";
   int ranks = 1;
   int64_t chunk = 8192;
-  int64_t longest = 1000;            ///< prompts beyond this many tokens are left out
+  int64_t longest = 1000;  ///< prompts beyond this many tokens are left out
+  bool only_long = false;  ///< runs in the long lane only
 };
 
 /// Relative L2 distances, one per recorded tensor.

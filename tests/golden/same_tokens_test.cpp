@@ -43,6 +43,7 @@ TEST(SameTokens, ForEveryRankCountInExact) {
 class SameTokensIn : public testing::TestWithParam<std::string> {};
 
 TEST_P(SameTokensIn, BatchesOf1And16ChunksAndRunsAgain) {
+  if (GetParam() == "weight_only" && !long_lane()) GTEST_SKIP() << "long lane only: set OCTET_TEST_LONG=1";
   const std::string model = synthetic_model("tiny"), numerics = GetParam();
   const Tokens first = tokens_of({model, numerics, 2, "--max-batch 16"});
   EXPECT_EQ(tokens_of({model, numerics, 2, "--max-batch 16"}), first) << "run again";

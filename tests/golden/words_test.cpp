@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "tests/golden/generate_run.h"
+#include "tests/golden/golden_run.h"
 
 namespace octet::test {
 namespace {
@@ -14,6 +15,8 @@ class Words : public testing::TestWithParam<GenerateCase> {};
 
 // The smallest gap between the two best logits over all 50 cases is 4.7: no rounding excuses another token.
 TEST_P(Words, GreedyTokensEqualTheReferenceInAllFiftyCases) {
+  const bool often = (GetParam().numerics == "official") == (GetParam().ranks == 8);
+  if (!often && !long_lane()) GTEST_SKIP() << "long lane only: set OCTET_TEST_LONG=1";
   const Json expected = parse_json(read_file(data_path("wordmaths/expected.json")), "expected.json");
   std::vector<Json> lines;
   for (size_t i = 0; i < expected.items.size(); ++i) {
@@ -33,8 +36,8 @@ TEST_P(Words, GreedyTokensEqualTheReferenceInAllFiftyCases) {
 
 INSTANTIATE_TEST_SUITE_P(TinyWords, Words,
                          testing::Values(GenerateCase{kModel, "official", 1, "--prefill-chunk 512"},
-                                         GenerateCase{kModel, "official", 8, ""},
-                                         GenerateCase{kModel, "weight_only", 1, ""},
+                                         GenerateCase{kModel, "official", 8, "--prefill-chunk 1024"},
+                                         GenerateCase{kModel, "weight_only", 1, "--prefill-chunk 1024"},
                                          GenerateCase{kModel, "weight_only", 8, "--prefill-chunk 512"}),
                          [](const auto& param_info) {
                            return param_info.param.numerics + "_np" + std::to_string(param_info.param.ranks);
