@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds with tests, and runs the whole suite; ends with CTest's summary.
-# Arguments go to ctest: scripts/test.sh -R options. PRESET=cpu-asan runs it under the sanitizers. OCTET_TEST_LONG=1 adds
-# the combinations that a ten-minute run leaves out.
+# Arguments go to ctest: scripts/test.sh -R options. PRESET=cpu-asan runs it under the sanitizers.
+# OCTET_TEST_LONG=1 adds the combinations that a ten-minute run leaves out.
 set -euo pipefail
 source "$(dirname "$0")/env.sh"
 

@@ -46,7 +46,9 @@ class Progress {
 };
 
 /// Exit status of a run that came to its end: 0, or 3 when some lines have errors.
-constexpr int exit_status(int64_t item_errors) { return item_errors > 0 ? 3 : 0; }
+constexpr int exit_status(int64_t item_errors) {
+  return item_errors > 0 ? 3 : 0;
+}
 
 /// Collective: Error{kSelfCheck} if the plan differs from rank 0's. Compiled in always, called in builds with tests.
 void compare_plans(const BatchPlan& plan, comm::MpiSession& session);

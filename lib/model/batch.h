@@ -12,15 +12,15 @@ using TokenId = int32_t;
 
 /// A run of consecutive positions of one sequence.
 struct PlanSegment {
-  int32_t slot = 0;                  ///< which rings; stable while the sequence lives
-  int64_t position = 0;              ///< of the first token
-  std::vector<TokenId> tokens;       ///< at least one
-  std::vector<int32_t> pages;        ///< page table; covers position + tokens.size() tokens at kPageTokens each
+  int32_t slot = 0;             ///< which rings; stable while the sequence lives
+  int64_t position = 0;         ///< of the first token
+  std::vector<TokenId> tokens;  ///< at least one
+  std::vector<int32_t> pages;   ///< page table; covers position + tokens.size() tokens at kPageTokens each
 };
 
 /// A row whose logits are wanted, and, if `draw`, how its next token is drawn.
 struct PlanSample {
-  int64_t row = 0;                   ///< index into the step's rows (segments in order)
+  int64_t row = 0;  ///< index into the step's rows (segments in order)
   bool draw = true;
   ops::SampleParams params;
 };
