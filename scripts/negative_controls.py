@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Breaks one mechanism at a time in a copy of the sources and requires that a named test fails.
 
-The tests compare the ops with definitions that carry the defect (tests/README.md); this script turns it round: the ops
-carry it. It builds the op tests once, then again for each defect, so it takes about a minute per defect on two cores."""
+The tests compare the ops with definitions that carry the defect (tests/README.md); this script turns it round: the
+ops carry it. It builds the op tests once, then again for each defect: about a minute per defect on two cores."""
 import argparse
 import pathlib
 import shutil
@@ -25,7 +25,8 @@ DEFECTS = [
     ("inverse rope turns forward", "kernels/cpu/rope.cpp", "rotation == Rotation::kForward ? sine : -sine", "sine",
      "*Rope*"),
     ("comb transposed", "kernels/cpu/hyper_connection.cpp", "comb[t][i][j]", "comb[t][j][i]", "*Hc*"),
-    ("bias in the expert weights", "kernels/cpu/moe.cpp", "normalise(routing, t, score, scale);\n  }\n}\n\nvoid route_by_token",
+    ("bias in the expert weights", "kernels/cpu/moe.cpp",
+     "normalise(routing, t, score, scale);\n  }\n}\n\nvoid route_by_token",
      "std::vector<float> b(score);\n    for (int64_t e = 0; e < E; ++e) b[static_cast<size_t>(e)] = biased("
      "static_cast<int32_t>(e));\n    normalise(routing, t, b, scale);\n  }\n}\n\nvoid route_by_token", "*Gate*"),
     ("ape of the next token", "kernels/cpu/compressor.cpp", "ape[positions[t] % ape.dim[0]]",
