@@ -62,7 +62,7 @@ TEST_LIMIT, FUNCTION_LIMIT, WIDTH = 300, 60, 120
 LONGER = {
     "lib/text/unicode_tables.cpp": 900,  # a generated table
 }
-LOCAL_PATH = re.compile(r"(^|[\s\"'(=:])/(work|tmp)/")
+LOCAL_PATH = re.compile(r"(^|[\s\"'(=:])/(home|root|tmp|srv|mnt|data)/")
 
 
 def matches(path, patterns):

@@ -89,6 +89,9 @@ void report(const Options& options, const RunSummary& summary, const RunnerRepor
 int run_generate(const Options& options, comm::MpiSession& session) {
   const GenerateOptions& generate = options.generate;
   const PromptForm form = ends_with(generate.input, ".txt") ? PromptForm::kText : PromptForm::kGenerate;
+  session.funnel([&] {
+    if (session.rank() == 0) refuse_existing(generate.summary, generate.force);
+  });
   RunInputs in = open_inputs(options.run, generate.input, form, session);
   RunOutput output(session, generate.output, generate.force);
   SortedPrompts sorted = make_requests(options, in, session);

@@ -2,7 +2,6 @@
 // this; rank 0 scores and writes.
 #include <fmt/core.h>
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -25,12 +24,6 @@ namespace {
 struct Dumps {
   std::unique_ptr<OrderedDump> logits, streams;
 };
-
-void refuse_existing(const std::string& path, bool force) {
-  if (!path.empty() && !force && std::filesystem::exists(path)) {
-    throw Error(Code::kUsage, fmt::format("the output {} exists; --force overwrites it", path));
-  }
-}
 
 Dumps open_dumps(const ScoreOptions& score, const RunInputs& in, const std::vector<Request>& requests,
                  comm::MpiSession& session) {

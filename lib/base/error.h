@@ -9,8 +9,8 @@
 
 namespace octet {
 
-/// Process exit status of a run that ends with an Error. 0 (done), 3 (finished with item errors) and 10 (interrupted,
-/// resumable) exist as exit codes too, but no Error carries them.
+/// Process exit status of a run that ends with an Error. 0 (done) and 3 (finished with item errors) exist as exit codes
+/// too, but no Error carries them. 8 is left for a rank or a collective that hangs.
 enum class Code {
   kInternal = 1,     ///< a broken invariant of ours
   kUsage = 2,        ///< command line, configuration, impossible combination
@@ -18,7 +18,6 @@ enum class Code {
   kCheckpoint = 5,   ///< model folder, tensor inventory, weights
   kEnvironment = 6,  ///< device, launcher, communication
   kMemory = 7,       ///< does not fit
-  kWatchdog = 8,     ///< a rank or a collective hangs
   kSelfCheck = 9,    ///< wrong numbers
 };
 

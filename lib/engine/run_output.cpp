@@ -1,6 +1,10 @@
 // The loop's surroundings that talk to the disk, to people and to the other ranks.
 #include "engine/run_output.h"
 
+#include <fmt/core.h>
+
+#include <filesystem>
+
 #include "base/error.h"
 #include "base/log.h"
 #include "engine/plan_hash.h"
@@ -15,6 +19,12 @@ double since(Clock::time_point start) {
 }
 
 }  // namespace
+
+void refuse_existing(const std::string& path, bool force) {
+  if (!path.empty() && !force && std::filesystem::exists(path)) {
+    throw Error(Code::kUsage, fmt::format("the output {} exists; --force overwrites it", path));
+  }
+}
 
 RunOutput::RunOutput(comm::MpiSession& session, const std::string& path, bool force) : session_(session) {
   session.funnel([&] {

@@ -50,6 +50,9 @@ constexpr int exit_status(int64_t item_errors) {
   return item_errors > 0 ? 3 : 0;
 }
 
+/// Error{kUsage} when `path` (may be empty: no such output) exists and `force` is not set.
+void refuse_existing(const std::string& path, bool force);
+
 /// Collective: Error{kSelfCheck} if the plan differs from rank 0's. Compiled in always, called in builds with tests.
 void compare_plans(const BatchPlan& plan, comm::MpiSession& session);
 

@@ -5,7 +5,7 @@
 namespace octet {
 
 std::unique_ptr<Runner> make_cuda_runner(const RunnerSetup&) {
-  throw Error(Code::kEnvironment, "this octet was built without CUDA: use --backend cpu, or build preset cuda-release");
+  throw Error(Code::kEnvironment, "this octet was built without CUDA: use --backend cpu");
 }
 
 }  // namespace octet

@@ -65,8 +65,8 @@ class CpuRunner final : public Runner {
   void load(const RunnerSetup& setup) {
     const Checkpoint checkpoint = open_checkpoint(setup.model_dir);
     tensors_ = load_local(checkpoint, comm_.rank(), comm_.size(), [](const LoadProgress& p) {
-      log::info("loading: {:.2f} of {:.2f} GiB, {:.2f} GiB/s", static_cast<double>(p.bytes_done) * 0x1p-30,
-                static_cast<double>(p.bytes_total) * 0x1p-30, p.gib_per_second());
+      log::info("loading: {:.1f} of {:.1f} MiB, {:.2f} GiB/s", static_cast<double>(p.bytes_done) * 0x1p-20,
+                static_cast<double>(p.bytes_total) * 0x1p-20, p.gib_per_second());
     });
     report_.load_bytes = tensors_.bytes_read();
     report_.weight_bytes = tensors_.bytes_held();

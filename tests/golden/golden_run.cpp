@@ -88,6 +88,34 @@ std::string synthetic_model(const std::string& config) {
   return folder;
 }
 
+double run_prefill_rows(const GoldenCase& c, const std::string& prompt) {
+  const Tensors golden(data_path("golden/" + c.config + "." + c.numerics + ".safetensors"));
+  const auto tokens = golden.values<int32_t>(prompt + ".prompt");
+  std::vector<float> recorded;
+  size_t rows = 0;
+  for (const auto& [name, entry] : golden.entries()) {
+    if (name.rfind(prompt + ".prefill_logits_last", 0) != 0) continue;
+    recorded = golden.values<float>(name);
+    rows = static_cast<size_t>(entry.tensor.shape[0]);
+  }
+  // The row of token i follows it, so the first recorded row is the last of the "prompt" and the rest continue it.
+  const size_t given = tokens.size() - rows + 1;
+  Json line = Json::object();
+  line.set("id", prompt);
+  line.set("prompt_token_ids", ids(tokens, given));
+  line.set("continuation_token_ids",
+           ids(std::vector<int32_t>(tokens.begin() + static_cast<std::ptrdiff_t>(given), tokens.end()), rows - 1));
+  const TempFolder work;
+  write_file(work.path() + "/in.jsonl", line.dump() + "\n");
+  const Outcome run = octet_on(
+      c.ranks, "score -m " + synthetic_model(c.config) + " -i " + work.path() + "/in.jsonl -o " + work.path() +
+                   "/out.jsonl --numerics " + c.numerics + " --prefill-chunk " + std::to_string(c.chunk) + " --split " +
+                   std::to_string(tokens.size()) + " --dump-logits " + work.path() + "/logits.safetensors");
+  EXPECT_EQ(run.code, 0) << run.err;
+  if (run.code != 0) return INFINITY;
+  return relative_l2(Tensors(work.path() + "/logits.safetensors").values<float>(prompt + ".logits"), recorded);
+}
+
 GoldenDistances run_golden(const GoldenCase& c, const std::string& environment) {
   const Tensors golden(data_path("golden/" + c.config + "." + c.numerics + ".safetensors"));
   const TempFolder work;

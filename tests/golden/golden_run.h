@@ -47,4 +47,8 @@ std::vector<std::string> prompts(const Tensors& golden);
 /// Runs `octet score` (environment settings before it) and compares.
 GoldenDistances run_golden(const GoldenCase& c, const std::string& environment = "");
 
+/// Runs `octet score --split L` for one prompt of L tokens: all recorded prefill rows come out of the prefill itself.
+/// The distance of those rows.
+double run_prefill_rows(const GoldenCase& c, const std::string& prompt);
+
 }  // namespace octet::test

@@ -42,6 +42,21 @@ std::string case_name(const testing::TestParamInfo<GoldenCase>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Golden, Exact, testing::ValuesIn(exact_cases()), case_name);
 
+class ExactPrefill : public testing::TestWithParam<GoldenCase> {};
+
+TEST_P(ExactPrefill, EveryRecordedRowEqualsTheReferenceWithin1e4) {
+  if (GetParam().only_long && !long_lane()) GTEST_SKIP() << "long lane only: set OCTET_TEST_LONG=1";
+  const Tensors golden(data_path("golden/" + GetParam().config + ".exact.safetensors"));
+  for (const std::string& p : prompts(golden)) EXPECT_LT(run_prefill_rows(GetParam(), p), 1e-4) << p;
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, ExactPrefill,
+                         testing::Values(GoldenCase{"tiny", "exact", 1, 8192},
+                                         GoldenCase{"tiny-dspark", "exact", 1, 64},
+                                         GoldenCase{"tiny", "exact", 8, 64, 1000, true},
+                                         GoldenCase{"tiny-dspark", "exact", 8, 8192}),
+                         case_name);
+
 // --- weight_only and official: roundings flip, so the distances are bounded by what a right program shows.
 
 class Rounded : public testing::TestWithParam<GoldenCase> {};
