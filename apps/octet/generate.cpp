@@ -90,7 +90,7 @@ int run_generate(const Options& options, comm::MpiSession& session) {
   const GenerateOptions& generate = options.generate;
   const PromptForm form = ends_with(generate.input, ".txt") ? PromptForm::kText : PromptForm::kGenerate;
   session.funnel([&] {
-    if (session.rank() == 0) refuse_existing(generate.summary, generate.force);
+    if (session.rank() == 0) check_outputs(generate.input, {generate.output, generate.summary}, generate.force);
   });
   RunInputs in = open_inputs(options.run, generate.input, form, session);
   RunOutput output(session, generate.output, generate.force);

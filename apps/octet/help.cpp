@@ -94,7 +94,7 @@ std::string program_help() {
       "Exit codes:\n"
       "  0 done   1 internal error   2 usage or configuration   3 done, but some lines ended with an error\n"
       "  4 input unusable   5 checkpoint unusable   6 environment (device, launcher, MPI)   7 does not fit in memory\n"
-      "  9 ranks disagree (builds with checks)\n";
+      "  9 wrong numbers (logits that are not finite, ranks that disagree)\n";
   return text;
 }
 

@@ -30,8 +30,6 @@ Dumps open_dumps(const ScoreOptions& score, const RunInputs& in, const std::vect
   Dumps dumps;
   session.funnel([&] {
     if (session.rank() != 0) return;
-    refuse_existing(score.dump_logits, score.force);
-    refuse_existing(score.dump_streams, score.force);
     if (!score.dump_logits.empty()) {
       dumps.logits = make_logits_dump(score.dump_logits, in.prompts, requests, in.config.vocab_size);
     }
@@ -107,6 +105,11 @@ void score_all(Runner& runner, const Options& options, const RunInputs& in, std:
 
 int run_score(const Options& options, comm::MpiSession& session) {
   const ScoreOptions& score = options.score;
+  session.funnel([&] {
+    if (session.rank() == 0) {
+      check_outputs(score.input, {score.output, score.dump_logits, score.dump_streams}, score.force);
+    }
+  });
   const RunInputs in = open_inputs(options.run, score.input, PromptForm::kScore, session);
   RunOutput output(session, score.output, score.force);
   SortedPrompts sorted = sort_prompts(

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/error.h"
@@ -20,9 +21,28 @@ double since(Clock::time_point start) {
 
 }  // namespace
 
-void refuse_existing(const std::string& path, bool force) {
-  if (!path.empty() && !force && std::filesystem::exists(path)) {
-    throw Error(Code::kUsage, fmt::format("the output {} exists; --force overwrites it", path));
+void check_outputs(const std::string& input, const std::vector<std::string>& outputs, bool force) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const auto place = [&](const std::string& path) { return fs::weakly_canonical(path, ignored); };
+  std::vector<fs::path> taken;
+  if (input != "-") taken.push_back(place(input));
+  for (const std::string& path : outputs) {
+    if (path.empty()) continue;
+    const fs::path folder = fs::absolute(path, ignored).parent_path();
+    if (!fs::is_directory(folder, ignored)) {
+      throw Error(Code::kUsage, fmt::format("the output {}: there is no folder {}", path, folder.string()));
+    }
+    if (std::find(taken.begin(), taken.end(), place(path)) != taken.end()) {
+      throw Error(Code::kUsage, fmt::format("the output {} is also the input or another output", path));
+    }
+    taken.push_back(place(path));
+    const fs::file_status status = fs::symlink_status(path, ignored);
+    if (!fs::exists(status)) continue;
+    if (!fs::is_regular_file(status)) {
+      throw Error(Code::kUsage, fmt::format("the output {} exists and is no regular file", path));
+    }
+    if (!force) throw Error(Code::kUsage, fmt::format("the output {} exists; --force overwrites it", path));
   }
 }
 

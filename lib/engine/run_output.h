@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "comm/mpi_session.h"
@@ -50,8 +51,10 @@ constexpr int exit_status(int64_t item_errors) {
   return item_errors > 0 ? 3 : 0;
 }
 
-/// Error{kUsage} when `path` (may be empty: no such output) exists and `force` is not set.
-void refuse_existing(const std::string& path, bool force);
+/// Error{kUsage}, before any work is done, for an output that cannot be or must not be written: it exists and `force`
+/// is not set, it is no regular file, its folder does not exist, it is the input, or another output has the same name.
+/// Empty names are outputs that were not asked for.
+void check_outputs(const std::string& input, const std::vector<std::string>& outputs, bool force);
 
 /// Collective: Error{kSelfCheck} if the plan differs from rank 0's. Compiled in always, called in builds with tests.
 void compare_plans(const BatchPlan& plan, comm::MpiSession& session);

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -81,10 +82,24 @@ class CpuRunner final : public Runner {
     model_ = std::make_unique<Model<cpu::Context, Act>>(config_, bind_weights(config_, tensors_), std::move(cache));
   }
 
+  /// A NaN or an infinity in the logits means that weights, config or arithmetic are wrong: no token follows from it.
+  void check_logits(const BatchPlan& plan) const {
+    for (size_t i = 0; i < plan.samples.size(); ++i) {
+      for (const float logit : Mat<const float>(logits())[static_cast<int64_t>(i)]) {
+        if (std::isfinite(logit)) continue;
+        throw Error(Code::kSelfCheck,
+                    fmt::format("the logits of row {} of a step are not finite: the checkpoint or its "
+                                "config is wrong",
+                                plan.samples[i].row));
+      }
+    }
+  }
+
   void draw(const BatchPlan& plan) {
     const auto scope = ctx_.scratch_scope();
     tokens_.assign(plan.samples.size(), -1);
     if (comm_.rank() == 0) {
+      check_logits(plan);
       for (size_t i = 0; i < plan.samples.size(); ++i) {
         if (!plan.samples[i].draw) continue;
         ops::sample(ctx_, {&tokens_[i], 1}, Mat<const float>(logits()).rows(static_cast<int64_t>(i), 1),
