@@ -54,7 +54,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="octet-negative-") as folder:
         copy, build_dir = pathlib.Path(folder) / "octet", pathlib.Path(folder) / "build"
         shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns("build", ".git", "*.safetensors"))
-        configured = run(["cmake", "-S", str(copy), "-B", str(build_dir), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"])
+        configured = run(["cmake", "-S", str(copy), "-B", str(build_dir), "-G", "Ninja", "-DOCTET_WERROR=OFF",
+                          "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O2"])
         if configured.returncode != 0:
             sys.exit(f"negative_controls: cmake failed\n{configured.stdout[-3000:]}")
         build(build_dir)

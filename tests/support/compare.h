@@ -58,7 +58,8 @@ template <class T, int Rank>
 std::string index_text(const Array<T, Rank>& a, int64_t flat) {
   std::string text = "]";
   for (int d = Rank - 1; d >= 0; --d) {
-    text = (d > 0 ? ", " : "[") + std::to_string(flat % a.dim(d)) + text;
+    text.insert(0, std::to_string(flat % a.dim(d)));
+    text.insert(0, std::string(d > 0 ? ", " : "["));
     flat /= a.dim(d);
   }
   return text;
