@@ -15,7 +15,8 @@ class Words : public testing::TestWithParam<GenerateCase> {};
 
 // The smallest gap between the two best logits over all 50 cases is 4.7: no rounding excuses another token.
 TEST_P(Words, GreedyTokensEqualTheReferenceInAllFiftyCases) {
-  const bool often = (GetParam().numerics == "official") == (GetParam().ranks == 8);
+  const bool often =
+      GetParam().ranks == 1 && GetParam().numerics == "weight_only";  // 8 ranks answer the questions below
   if (!often && !long_lane()) GTEST_SKIP() << "long lane only: set OCTET_TEST_LONG=1";
   const Json expected = parse_json(read_file(data_path("wordmaths/expected.json")), "expected.json");
   std::vector<Json> lines;
