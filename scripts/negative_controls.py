@@ -73,6 +73,9 @@ def main():
             result = run([str(build_dir / "bin/kernels_test"), f"--gtest_filter={tests}"])
             failed = sorted({line.split()[3] for line in result.stdout.splitlines()
                              if line.startswith("[  FAILED  ]") and len(line.split()) > 3 and "." in line.split()[3]})
+            if not failed and result.returncode != 0:  # an illegal read may end the run inside a test
+                running = [line.split()[-1] for line in result.stdout.splitlines() if line.startswith("[ RUN ")]
+                failed = [f"crash in {running[-1]}"] if running else []
             caught = result.returncode != 0
             missed += not caught
             print(f"{'caught' if caught else 'MISSED'}  {name}: {', '.join(failed[:3]) or 'no test failed'}"
