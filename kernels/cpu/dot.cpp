@@ -58,15 +58,7 @@ void dot_tile(float (&out)[M][kDotColumns], const float* const (&a)[M], const fl
   tile<M, kDotColumns>(out, a, b, K);
 }
 
-float dot(const float* a, const float* b, int64_t K) {
-  float out[1][1];
-  tile<1, 1>(out, {a}, {b}, K);
-  return out[0][0];
-}
-
 template void dot_tile<1>(float (&)[1][kDotColumns], const float* const (&)[1], const float* const (&)[kDotColumns],
-                          int64_t);
-template void dot_tile<2>(float (&)[2][kDotColumns], const float* const (&)[2], const float* const (&)[kDotColumns],
                           int64_t);
 template void dot_tile<3>(float (&)[3][kDotColumns], const float* const (&)[3], const float* const (&)[kDotColumns],
                           int64_t);
