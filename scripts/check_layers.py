@@ -32,6 +32,7 @@ MAY_ALSO_INCLUDE = (
     ("kernels/*/context.h", "options/test_fault.h"),        # the hook that breaks a reduction on purpose
     ("kernels/*/context.h", "comm/mpi_session.h"),          # a context carries its rank's session
     ("lib/model/*", "options/options.h"),
+    ("lib/io/prompts.h", "options/options.h"),              # the words a line may use: plain enums
     ("lib/engine/*", "runtime/runner.h"),                   # the one interface
     ("lib/engine/*", "model/batch.h"),                      # its plan
     ("lib/engine/*", "model/config.h"),

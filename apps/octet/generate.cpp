@@ -27,14 +27,13 @@ bool ends_with(const std::string& text, std::string_view end) {
 
 SortedPrompts make_requests(const Options& options, RunInputs& in, comm::MpiSession& session) {
   SamplingDefaults defaults;
-  session.funnel([&] { defaults = with_flags(read_generation_config(options.run.model), options.generate); });
+  session.funnel([&] { defaults = with_flags(read_generation_config(options.run.model), options.request); });
   log::info("lines without a temperature: {} ({})", defaults.temperature, defaults.source);
   SortedPrompts sorted = sort_prompts(in.prompts, [&](const Prompt& prompt, int64_t index) {
-    return generate_request(prompt, index, in.limits, options.generate, defaults);
+    return generate_request(prompt, index, in.limits, options.request, defaults);
   });
   for (Prompt& prompt : in.prompts) {  // the requests hold the tokens
-    prompt.text.reset();
-    prompt.tokens.reset();
+    prompt.inputs.clear();
   }
   return sorted;
 }

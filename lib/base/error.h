@@ -10,15 +10,17 @@
 namespace octet {
 
 /// Process exit status of a run that ends with an Error. 0 (done) and 3 (finished with item errors) exist as exit codes
-/// too, but no Error carries them. 8 is left for a rank or a collective that hangs.
+/// too, but no Error carries them.
 enum class Code {
-  kInternal = 1,     ///< a broken invariant of ours
-  kUsage = 2,        ///< command line, configuration, impossible combination
-  kInput = 4,        ///< the prompt file as a whole cannot be used
-  kCheckpoint = 5,   ///< model folder, tensor inventory, weights
-  kEnvironment = 6,  ///< device, launcher, communication
-  kMemory = 7,       ///< does not fit
-  kSelfCheck = 9,    ///< wrong numbers
+  kInternal = 1,      ///< a broken invariant of ours
+  kUsage = 2,         ///< command line, configuration, impossible combination
+  kInput = 4,         ///< the prompt file as a whole cannot be used
+  kCheckpoint = 5,    ///< model folder, tensor inventory, weights
+  kEnvironment = 6,   ///< device, launcher, communication
+  kMemory = 7,        ///< does not fit
+  kWatchdog = 8,      ///< a rank or a collective hangs
+  kSelfCheck = 9,     ///< wrong numbers
+  kInterrupted = 10,  ///< told to stop by a signal; can be resumed
 };
 
 /// Where an error was raised: the caller's file and line, taken by default argument.

@@ -29,10 +29,11 @@ std::optional<ItemError> vocabulary_error(const std::vector<TokenId>& tokens, co
 
 std::variant<std::vector<TokenId>, ItemError> prompt_tokens(const Prompt& prompt, const RequestLimits& limits,
                                                             Bos bos) {
-  if (prompt.tokens) return *prompt.tokens;
+  const PromptInput& input = prompt.inputs.front();
+  if (input.tokens) return *input.tokens;
   if (!limits.tokenizer) return invalid("the model folder has no tokenizer.json; give prompt_token_ids");
-  if (!is_valid_utf8(*prompt.text)) return invalid("the prompt is not valid UTF-8");
-  std::vector<TokenId> tokens = limits.tokenizer->encode(*prompt.text);
+  if (!is_valid_utf8(*input.text)) return invalid("the prompt is not valid UTF-8");
+  std::vector<TokenId> tokens = limits.tokenizer->encode(*input.text);
   if (bos == Bos::kAuto && (tokens.empty() || tokens.front() != limits.bos)) tokens.insert(tokens.begin(), limits.bos);
   if (tokens.empty()) return invalid("the prompt is empty");
   return tokens;
@@ -41,7 +42,7 @@ std::variant<std::vector<TokenId>, ItemError> prompt_tokens(const Prompt& prompt
 }  // namespace
 
 std::variant<Request, ItemError> generate_request(const Prompt& prompt, int64_t index, const RequestLimits& limits,
-                                                  const GenerateOptions& options, const SamplingDefaults& defaults) {
+                                                  const RequestOptions& options, const SamplingDefaults& defaults) {
   if (!prompt.stop.empty() && !limits.tokenizer) {
     return invalid("the model folder has no tokenizer.json, so stop strings cannot be found");
   }
@@ -68,7 +69,8 @@ std::variant<Request, ItemError> generate_request(const Prompt& prompt, int64_t 
 
 std::variant<Request, ItemError> score_request(const Prompt& prompt, int64_t index, const RequestLimits& limits,
                                                const ScoreOptions& options) {
-  Request request{.index = index, .tokens = *prompt.tokens, .prompt_tokens = size_of(*prompt.tokens)};
+  Request request{.index = index, .tokens = *prompt.inputs.front().tokens};
+  request.prompt_tokens = size_of(request.tokens);
   request.tokens.insert(request.tokens.end(), prompt.continuation.begin(), prompt.continuation.end());
   if (std::optional<ItemError> error = vocabulary_error(request.tokens, limits)) return *error;
   const int64_t length = size_of(request.tokens);

@@ -23,7 +23,7 @@ struct RequestLimits {
 
 /// A prompt to complete. Precondition: the prompt has no error.
 std::variant<Request, ItemError> generate_request(const Prompt& prompt, int64_t index, const RequestLimits& limits,
-                                                  const GenerateOptions& options, const SamplingDefaults& defaults);
+                                                  const RequestOptions& options, const SamplingDefaults& defaults);
 
 /// A prompt and continuation to score. Precondition: the prompt has no error.
 std::variant<Request, ItemError> score_request(const Prompt& prompt, int64_t index, const RequestLimits& limits,

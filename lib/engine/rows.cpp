@@ -69,8 +69,8 @@ Json score_row(const Prompt& prompt, const Score& score, const Timing& timing) {
   row.set("logprobs", std::move(logprobs));
   row.set("greedy", std::move(greedy));
   row.set("sum_logprob", sum);
-  row.set("usage",
-          usage(static_cast<int64_t>(prompt.tokens->size()), static_cast<int64_t>(prompt.continuation.size())));
+  row.set("usage", usage(static_cast<int64_t>(prompt.inputs.front().tokens->size()),
+                         static_cast<int64_t>(prompt.continuation.size())));
   row.set("timing", timing_object(timing));
   row.set("error", nullptr);
   return row;

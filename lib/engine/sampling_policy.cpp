@@ -77,7 +77,7 @@ SamplingDefaults read_generation_config(const std::string& model_dir) {
           .source = "generation_config.json"};
 }
 
-SamplingDefaults with_flags(SamplingDefaults defaults, const GenerateOptions& flags) {
+SamplingDefaults with_flags(SamplingDefaults defaults, const RequestOptions& flags) {
   if (flags.temperature) {
     defaults.temperature = *flags.temperature;
     defaults.source = "--temperature";

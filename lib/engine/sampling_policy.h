@@ -24,7 +24,7 @@ struct SamplingDefaults {
 SamplingDefaults read_generation_config(const std::string& model_dir);
 
 /// The flags that are given replace the model's values.
-SamplingDefaults with_flags(SamplingDefaults defaults, const GenerateOptions& flags);
+SamplingDefaults with_flags(SamplingDefaults defaults, const RequestOptions& flags);
 
 /// The line's values, else the defaults; a line without a seed gets derived_seed(base_seed, its id).
 ops::SampleParams sampling_of(const Prompt& prompt, const SamplingDefaults& defaults, uint64_t base_seed);

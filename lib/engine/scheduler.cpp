@@ -95,9 +95,11 @@ void Scheduler::append_rows(BatchPlan& plan, const Sequence& s, int64_t count) c
                            .pages = {pages, pages + pages_for(s.fed + count)}});
   const int64_t first_sampled = std::max(s.fed, s.request.prompt_tokens - 1);
   for (int64_t position = first_sampled; position < s.fed + count; ++position) {
-    PlanSample sample{.row = first_row + position - s.fed, .draw = s.draws(), .params = s.request.sampling};
+    PlanSample& sample = plan.samples.emplace_back();
+    sample.row = first_row + position - s.fed;
+    sample.draw = s.draws();
+    sample.params = s.request.sampling;
     sample.params.position = position + 1;
-    plan.samples.push_back(sample);
   }
 }
 
@@ -108,7 +110,11 @@ std::vector<SampleOrigin> Scheduler::origins(const BatchPlan& plan) const {
     const Sequence& s = in_slot(segment.slot);
     const int64_t end_row = first_row + size_of(segment.tokens);
     for (size_t i = origins.size(); i < plan.samples.size() && plan.samples[i].row < end_row; ++i) {
-      origins.push_back({s.request.index, segment.position + plan.samples[i].row - first_row, s.request.prompt_tokens});
+      origins.push_back({.index = s.request.index,
+                         .choice = s.request.choice,
+                         .position = segment.position + plan.samples[i].row - first_row,
+                         .prompt_tokens = s.request.prompt_tokens,
+                         .logprobs = s.request.logprobs});
     }
     first_row = end_row;
   }

@@ -29,7 +29,7 @@ std::string_view read_id(Prompt& p, const Json& v) {
 
 std::string_view read_text(Prompt& p, const Json& v) {
   if (!v.is(Json::Kind::kString)) return "a string";
-  p.text = v.text;
+  p.inputs.push_back({.text = v.text, .tokens = {}});
   return kContent;
 }
 
@@ -46,8 +46,10 @@ std::optional<std::vector<int32_t>> token_ids(const Json& v) {
 }
 
 std::string_view read_tokens(Prompt& p, const Json& v) {
-  p.tokens = token_ids(v);
-  return p.tokens ? kContent : "a list of token ids";
+  std::optional<std::vector<int32_t>> ids = token_ids(v);
+  if (!ids) return "a list of token ids";
+  p.inputs.push_back({.text = {}, .tokens = std::move(ids)});
+  return kContent;
 }
 
 std::string_view read_continuation(Prompt& p, const Json& v) {
@@ -160,15 +162,18 @@ void read_field(Prompt& p, const std::string& key, const Json& value, PromptForm
 }
 
 void check_prompt_fields(Prompt& p, PromptForm form) {
-  if (form == PromptForm::kScore && !p.tokens) return fail(p, "invalid_request", "prompt_token_ids is missing");
-  if (p.text && p.tokens) return fail(p, "invalid_request", "prompt and prompt_token_ids exclude each other");
-  if (!p.text && !p.tokens) return fail(p, "invalid_request", "prompt or prompt_token_ids is missing");
-  if (p.text ? p.text->empty() : p.tokens->empty()) fail(p, "invalid_request", "the prompt is empty");
+  if (p.inputs.empty()) {
+    const bool score = form == PromptForm::kScore;
+    return fail(p, "invalid_request", score ? "prompt_token_ids is missing" : "prompt or prompt_token_ids is missing");
+  }
+  if (p.inputs.size() > 1) return fail(p, "invalid_request", "prompt and prompt_token_ids exclude each other");
+  const PromptInput& input = p.inputs.front();
+  if (input.text ? input.text->empty() : input.tokens->empty()) fail(p, "invalid_request", "the prompt is empty");
 }
 
 void read_line(Prompt& p, std::string_view line, PromptForm form) {
   if (form == PromptForm::kText) {
-    p.text = std::string(line);
+    p.inputs.push_back({.text = std::string(line), .tokens = {}});
     return;
   }
   Json object;

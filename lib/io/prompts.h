@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "options/options.h"
 
 namespace octet {
 
@@ -20,27 +21,49 @@ struct ItemError {
   std::optional<int64_t> limit, got;
 };
 
+/// A prompt as text or as token ids; exactly one is there.
+struct PromptInput {
+  std::optional<std::string> text = {};
+  std::optional<std::vector<int32_t>> tokens = {};  ///< not negative
+};
+
+/// How a line asks and is answered.
+enum class LineForm { kNative, kOpenAiChat, kOpenAiCompletion };
+
 /// One line of the input that is not blank. An absent option is one the line did not give (or gave as null).
 struct Prompt {
-  int64_t line = 0;                            ///< 1-based, blank lines counted
-  Json id;                                     ///< string or integer; the line number when absent; null if unreadable
-  std::optional<std::string> text;             ///< "prompt"
-  std::optional<std::vector<int32_t>> tokens;  ///< "prompt_token_ids", not negative
-  std::vector<int32_t> continuation;           ///< "continuation_token_ids" (score)
-  std::optional<int64_t> max_tokens;
-  std::optional<double> temperature, top_p;
-  std::optional<int64_t> top_k;  ///< 0: off
+  int64_t line = 0;  ///< 1-based, blank lines counted
+  LineForm form = LineForm::kNative;
+  Json id;                            ///< string or integer; the line number when absent; null if unreadable
+  std::vector<PromptInput> inputs;    ///< one; several when a body's "prompt" is an array of prompts
+  std::vector<int32_t> continuation;  ///< "continuation_token_ids" (score)
+
+  // A chat: then there are no inputs, and what engine/requests makes of these is the prompt.
+  Json messages, tools, tool_choice, response_format;  ///< null when absent
+  std::optional<Thinking> thinking;
+  std::optional<std::string> effort;  ///< as written
+  std::optional<bool> drop_thinking;
+  bool continue_final = false;  ///< the last message is an answer's beginning
+
+  std::optional<std::string> model;
+  std::optional<int64_t> max_tokens, n;
+  std::optional<double> temperature, top_p, min_p;
+  std::optional<double> repetition_penalty, presence_penalty, frequency_penalty;
+  std::optional<int64_t> top_k;     ///< 0: off
+  std::optional<int64_t> logprobs;  ///< alternatives beside the drawn token, 0..20
   std::optional<uint64_t> seed;
   std::vector<std::string> stop;
+  std::vector<int32_t> stop_token_ids;
+  std::optional<bool> add_bos;  ///< "add_special_tokens"
   bool ignore_eos = false;
+  std::vector<std::string> unknown_keys;  ///< of a body
   std::optional<ItemError> error;
 };
 
 /// What the lines of an input are.
 enum class PromptForm {
   kText,      ///< a prompt a line
-  kGenerate,  ///< {id?, prompt | prompt_token_ids, max_tokens?, temperature?, top_p?, top_k?, seed?, stop?,
-              ///< ignore_eos?}
+  kGenerate,  ///< {id?, prompt | prompt_token_ids | messages, ...} or {custom_id, method, url, body}
   kScore,     ///< {id?, prompt_token_ids, continuation_token_ids}
 };
 

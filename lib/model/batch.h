@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "kernels/sample.h"
@@ -23,9 +25,18 @@ struct PlanSample {
   int64_t row = 0;  ///< index into the step's rows (segments in order)
   bool draw = true;
   ops::SampleParams params;
+  std::vector<ops::TokenCount> counts = {};  ///< tokens of the sequence, once each, if params.penalises(); else empty
+};
+
+/// The state of one sequence becomes that of another, before the step's rows: rings are copied, whole pages are shared
+/// by page table, a page that is filled in part is copied.
+struct PlanFork {
+  int32_t from_slot = 0, to_slot = 0;
+  std::optional<std::pair<int32_t, int32_t>> page = {};  ///< copied: from, to
 };
 
 struct BatchPlan {
+  std::vector<PlanFork> forks;
   std::vector<PlanSegment> segments;
   std::vector<PlanSample> samples;
   int64_t tokens() const {

@@ -36,6 +36,18 @@ constexpr std::array<EnumWord<Transport>, 4> enum_words(Transport) {
 constexpr std::array<EnumWord<Bos>, 2> enum_words(Bos) {
   return {{{"auto", Bos::kAuto}, {"never", Bos::kNever}}};
 }
+constexpr std::array<EnumWord<Thinking>, 2> enum_words(Thinking) {
+  return {{{"chat", Thinking::kChat}, {"thinking", Thinking::kThinking}}};
+}
+constexpr std::array<EnumWord<Effort>, 3> enum_words(Effort) {
+  return {{{"low", Effort::kLow}, {"high", Effort::kHigh}, {"max", Effort::kMax}}};
+}
+constexpr std::array<EnumWord<Encoding>, 3> enum_words(Encoding) {
+  return {{{"auto", Encoding::kAuto}, {"v4", Encoding::kV4}, {"0731", Encoding::k0731}}};
+}
+constexpr std::array<EnumWord<ProgressStyle>, 3> enum_words(ProgressStyle) {
+  return {{{"auto", ProgressStyle::kAuto}, {"bar", ProgressStyle::kBar}, {"none", ProgressStyle::kNone}}};
+}
 constexpr std::array<EnumWord<LogLevel>, 4> enum_words(LogLevel) {
   return {
       {{"debug", LogLevel::kDebug}, {"info", LogLevel::kInfo}, {"warn", LogLevel::kWarn}, {"error", LogLevel::kError}}};

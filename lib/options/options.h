@@ -15,6 +15,14 @@ enum class Transport { kAuto, kMpi, kNccl, kIpc };
 /// Whether BOS is prepended to text prompts that do not start with it.
 enum class Bos { kAuto, kNever };
 enum class LogLevel { kDebug, kInfo, kWarn, kError };
+/// Whether a chat answer begins with reasoning (spec name: mode of the encoder).
+enum class Thinking { kChat, kThinking };
+/// How hard a thinking answer tries; what a tier says depends on the release.
+enum class Effort { kLow, kHigh, kMax };
+/// The rules that turn messages into text: of V4-Flash, or of the 0731 release. kAuto: the checkpoint's encoding
+/// folder.
+enum class Encoding { kAuto, kV4, k0731 };
+enum class ProgressStyle { kAuto, kBar, kNone };
 
 /// How the program runs, whatever the command.
 struct RunOptions {
@@ -25,20 +33,42 @@ struct RunOptions {
   int64_t prefill_chunk = 8192;        ///< tokens of prompts in one step, at most
   int64_t max_batch = 16;              ///< sequences in flight
   std::optional<int64_t> max_seq_len;  ///< tokens of prompt + completion; empty: the model's limit
+  double timeout = 60;                 ///< seconds a rank may keep the others waiting in a collective
 };
 
-/// `octet generate`.
-struct GenerateOptions {
-  std::string input;                  ///< JSONL, .txt (a prompt a line) or "-"
-  std::string output;                 ///< JSONL
-  std::string summary;                ///< run summary (JSON), empty for none
-  bool force = false;                 ///< overwrite an existing output
-  std::optional<int64_t> max_tokens;  ///< for lines without one; empty: the rest of the context
-  std::optional<double> temperature;  ///< for lines without one; empty: generation_config.json
+/// How lines become requests; a line's own value goes first where it has one.
+struct RequestOptions {
+  std::optional<int64_t> max_tokens;  ///< empty: the rest of the context
+  std::optional<double> temperature;  ///< empty: generation_config.json
   std::optional<double> top_p;
   std::optional<int64_t> top_k;
   uint64_t seed = 0;  ///< base of the per-line seeds of lines without one
   Bos bos = Bos::kAuto;
+  Encoding encoding = Encoding::kAuto;
+  Thinking thinking = Thinking::kChat;
+  std::optional<Effort> reasoning_effort;  ///< empty: none given
+  bool allow_special_tokens = false;       ///< special tokens in messages are control tokens
+  bool replace_invalid_utf8 = false;       ///< else such a line is an error
+  bool ignore_model = false;               ///< accept any "model" in a body
+  bool strict = false;                     ///< unknown keys of a body are errors, not warnings
+  int64_t repetition_stop = 0;             ///< tokens that must repeat; 0: off
+};
+
+/// `octet generate`.
+struct GenerateOptions {
+  std::string input;        ///< JSONL, .txt (a prompt a line) or "-"
+  std::string output;       ///< JSONL
+  std::string summary;      ///< run summary (JSON), empty for none
+  std::string status_file;  ///< replaced every few seconds, empty for none
+  bool force = false;       ///< overwrite an existing output
+  bool resume = false;      ///< go on with an interrupted output
+  bool retry_errors = false;
+  bool unordered = false;             ///< leave the output in order of completion
+  bool fail_fast = false;             ///< end at the first line with an error
+  std::optional<int64_t> max_errors;  ///< end when more lines than this have errors
+  bool no_prefix_sharing = false;
+  bool dry_run = false;
+  ProgressStyle progress = ProgressStyle::kAuto;
 };
 
 /// `octet score`.
@@ -62,6 +92,7 @@ struct Options {
   std::string config;  ///< YAML file with the same keys, empty for none
   LogLevel log_level = LogLevel::kInfo;
   RunOptions run;
+  RequestOptions request;
   GenerateOptions generate;
   ScoreOptions score;
   SynthOptions synth;

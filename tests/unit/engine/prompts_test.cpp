@@ -29,7 +29,7 @@ TEST(Prompts, ReadsEveryField) {
                                R"("seed":18446744073709551615,"stop":["x","yz"],"ignore_eos":true})");
   EXPECT_FALSE(p.error);
   EXPECT_EQ(p.id.text, "a");
-  EXPECT_EQ(p.text, "Hi");
+  EXPECT_EQ(p.inputs.at(0).text, "Hi");
   EXPECT_EQ(p.max_tokens, 5);
   EXPECT_EQ(p.temperature, 0.5);
   EXPECT_EQ(p.top_p, 0.9);
@@ -42,7 +42,7 @@ TEST(Prompts, ReadsEveryField) {
 TEST(Prompts, ReadsTokenIdsAndOneStopString) {
   const Prompt p = only_prompt(R"({"prompt_token_ids":[0,7,8],"stop":"x"})");
   EXPECT_FALSE(p.error);
-  EXPECT_EQ(p.tokens, (std::vector<int32_t>{0, 7, 8}));
+  EXPECT_EQ(p.inputs.at(0).tokens, (std::vector<int32_t>{0, 7, 8}));
   EXPECT_EQ(p.stop, std::vector<std::string>{"x"});
 }
 
@@ -65,8 +65,8 @@ TEST(Prompts, CountsBlankLinesButSkipsThem) {
 TEST(Prompts, TakesALineOfTextAsAPrompt) {
   const std::vector<Prompt> prompts = parse_prompts("{\"a\r\n\n b\n", PromptForm::kText);
   ASSERT_EQ(prompts.size(), 2u);
-  EXPECT_EQ(prompts[0].text, "{\"a");
-  EXPECT_EQ(prompts[1].text, " b");
+  EXPECT_EQ(prompts[0].inputs.at(0).text, "{\"a");
+  EXPECT_EQ(prompts[1].inputs.at(0).text, " b");
   EXPECT_EQ(prompts[1].line, 3);
 }
 

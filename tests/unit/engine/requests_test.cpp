@@ -37,7 +37,7 @@ class Requests : public ::testing::Test {
 
   const Tokenizer tokenizer_ = Tokenizer::from_dir(test::data_path("tiny-words"));
   RequestLimits limits_{.tokenizer = &tokenizer_, .vocab_size = 1014, .max_seq_len = 10, .bos = 0};
-  GenerateOptions options_;
+  RequestOptions options_;
   SamplingDefaults defaults_;
 };
 
@@ -109,7 +109,7 @@ TEST_F(Requests, ScoreUpToTheContext) {
 TEST(Sampling, TakesTheLineThenTheFlagThenTheModel) {
   const test::TempFolder folder;
   test::write_file(folder.file("generation_config.json"), R"({"do_sample":true,"temperature":0.6,"top_p":0.95})");
-  GenerateOptions flags;
+  RequestOptions flags;
   flags.top_p = 0.5;
   const SamplingDefaults defaults = with_flags(read_generation_config(folder.path()), flags);
   Prompt prompt;

@@ -32,7 +32,7 @@ std::vector<Prompt> random_prompts(Random& random, int64_t count) {
       return ids;
     };
     prompts[i].id = Json(static_cast<int64_t>(i));
-    prompts[i].tokens = tokens(random.integer(3, 30));
+    prompts[i].inputs.push_back({.text = {}, .tokens = tokens(random.integer(3, 30))});
     prompts[i].continuation = tokens(random.integer(0, 8));
   }
   return prompts;
@@ -75,7 +75,7 @@ TEST(Score, IsTheLogSoftmaxOfTheRowBeforeEachToken) {
   const std::vector<Prompt> prompts = random_prompts(random, 6);
   const Scored scored = score_all(prompts, {}, 3, 64);
   for (size_t i = 0; i < prompts.size(); ++i) {
-    std::vector<TokenId> history = *prompts[i].tokens;
+    std::vector<TokenId> history = *prompts[i].inputs.front().tokens;
     const Score& score = scored.scores.at(static_cast<int64_t>(i));
     ASSERT_EQ(score.logprobs.size(), prompts[i].continuation.size());
     for (size_t t = 0; t < prompts[i].continuation.size(); ++t) {
@@ -101,7 +101,7 @@ TEST(Score, DumpsTheRowsOfEveryLineInOrder) {
     const auto rows = static_cast<int64_t>(prompts[i].continuation.size()) + 1;
     EXPECT_EQ(entry.tensor.name, std::to_string(i) + ".logits");
     EXPECT_EQ(entry.tensor.shape, (std::vector<int64_t>{rows, kVocab}));
-    std::vector<TokenId> history = *prompts[i].tokens;
+    std::vector<TokenId> history = *prompts[i].inputs.front().tokens;
     history.insert(history.end(), prompts[i].continuation.begin(), prompts[i].continuation.end());
     const std::vector<float> last = FakeRunner::logits_after(history, kVocab);
     const char* stored = bytes.data() + entry.offset + (rows - 1) * kVocab * 4;

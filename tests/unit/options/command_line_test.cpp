@@ -152,8 +152,8 @@ TEST_F(Yaml, IsAppliedBelowVariablesAndFlags) {
   const ResolvedOptions resolved = gather_options(i);
   unsetenv("OCTET_TOP_K");
   EXPECT_EQ(resolved.options.run.max_batch, 2);
-  EXPECT_EQ(resolved.options.generate.top_k, 7);
-  EXPECT_EQ(resolved.options.generate.seed, 8u);
+  EXPECT_EQ(resolved.options.request.top_k, 7);
+  EXPECT_EQ(resolved.options.request.seed, 8u);
   EXPECT_EQ(resolved.written.at("max_batch").place, path_ + ":1");
 }
 

@@ -87,7 +87,7 @@ TEST(Resolve, ChecksTheRangesOfSampling) {
 }
 
 TEST(Resolve, TakesTheWholeRangeOfSeeds) {
-  EXPECT_EQ(resolve({{"seed", "18446744073709551615", Origin::kFlag, "--seed"}}).options.generate.seed, UINT64_MAX);
+  EXPECT_EQ(resolve({{"seed", "18446744073709551615", Origin::kFlag, "--seed"}}).options.request.seed, UINT64_MAX);
   EXPECT_NE(refusal("seed", "-1"), "");
 }
 

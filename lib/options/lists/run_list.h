@@ -1,0 +1,68 @@
+// Options that several commands share: the model, the files of a run, and how a run runs.
+#pragma once
+
+#include "options/option_info.h"
+
+namespace octet {
+
+inline constexpr OptionInfo kModelInfo = {.name = "model",
+                                          .group = "Files",
+                                          .letter = 'm',
+                                          .value = "DIR",
+                                          .help = "checkpoint folder in the official layout",
+                                          .required = true};
+
+/// Input, output and overwriting: alike in generate and score.
+template <class Part, class Visit>
+void visit_files(Part& part, std::string_view input_help, std::string_view output_help, Visit&& visit) {
+  visit(part.input,
+        OptionInfo{
+            .name = "input", .group = "Files", .letter = 'i', .value = "FILE", .help = input_help, .required = true});
+  visit(part.output,
+        OptionInfo{
+            .name = "output", .group = "Files", .letter = 'o', .value = "FILE", .help = output_help, .required = true});
+  visit(part.force, OptionInfo{.name = "force", .group = "Files", .help = "overwrite existing output files"});
+}
+
+/// How the program runs, whatever it computes.
+template <class O, class Visit>
+void visit_run(O& o, Visit&& visit) {
+  auto& run = o.run;
+  visit(run.max_batch, OptionInfo{.name = "max_batch",
+                                  .group = "Running",
+                                  .value = "N",
+                                  .help = "sequences in flight, at most",
+                                  .range = kFromOne});
+  visit(run.prefill_chunk, OptionInfo{.name = "prefill_chunk",
+                                      .group = "Running",
+                                      .value = "N",
+                                      .help = "tokens of prompts in one step, at most",
+                                      .range = kFromOne});
+  visit(run.max_seq_len, OptionInfo{.name = "max_seq_len",
+                                    .group = "Running",
+                                    .value = "N",
+                                    .help = "tokens of prompt and completion together, at most",
+                                    .absent = "the model's limit",
+                                    .range = kFromOne});
+  visit(run.numerics, OptionInfo{.name = "numerics",
+                                 .group = "Running",
+                                 .help = "what is rounded where: nothing, the weights, or as the reference runs",
+                                 .absent = "official"});
+  visit(run.backend, OptionInfo{.name = "backend", .group = "Running", .help = "device that computes"});
+  visit(run.transport, OptionInfo{.name = "transport", .group = "Running", .help = "how ranks exchange sums"});
+  visit(run.timeout, OptionInfo{.name = "timeout",
+                                .group = "Running",
+                                .value = "S",
+                                .help = "seconds a rank may keep the others waiting before the run ends with 8",
+                                .range = {.least = 0, .above_least = true}});
+  visit(o.log_level, OptionInfo{.name = "log_level",
+                                .group = "Running",
+                                .help = "least important lines shown on stderr; -q is warn, -v is debug"});
+  visit(o.config, OptionInfo{.name = "config",
+                             .group = "Running",
+                             .value = "FILE.yaml",
+                             .help = "read options from a YAML file: max_batch: 8 for --max-batch 8",
+                             .absent = "none"});
+}
+
+}  // namespace octet
