@@ -5,24 +5,13 @@
 
 #include "base/json.h"
 #include "base/mapped_file.h"
+#include "base/sha256.h"
 #include "model/checkpoint.h"
 #include "tests/support/expect_error.h"
-#include "tests/support/sha256.h"
 #include "tests/support/test_files.h"
 
 namespace octet {
 namespace {
-
-std::string sha256_of(std::string_view text) {
-  return test::sha256(std::as_bytes(std::span(text)));
-}
-
-TEST(Sha256, GivesTheStandardsExamples) {
-  EXPECT_EQ(sha256_of(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-  EXPECT_EQ(sha256_of("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  EXPECT_EQ(sha256_of("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
-            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-}
 
 struct GoldenCheckpoint {
   const char* name;
@@ -47,7 +36,7 @@ TEST_P(SyntheticCheckpoint, HasTheRecordedChecksumOfEveryTensor) {
         static_cast<size_t>(tensor.offset), static_cast<size_t>(tensor.spec.bytes()));
     const Json* sum = expected.find(tensor.spec.name);
     ASSERT_NE(sum, nullptr) << tensor.spec.name;
-    EXPECT_EQ(test::sha256(bytes), sum->text) << tensor.spec.name;
+    EXPECT_EQ(sha256(bytes), sum->text) << tensor.spec.name;
   }
 }
 
