@@ -64,7 +64,7 @@ struct Fixture {
 class OfficialFixture : public testing::TestWithParam<Fixture> {};
 
 TEST_P(OfficialFixture, IsReproducedByteForByte) {
-  const std::string stem = test::shared_dir() + "/data/text/official_fixtures/test_";
+  const std::string stem = test::shared_path("data/text/official_fixtures/test_");
   const std::string number = std::to_string(GetParam().number);
   const std::string expected = test::read_file(stem + "output_" + number + ".txt");
   if (expected.empty()) GTEST_SKIP() << "no official_fixtures in OCTET_TEST_SHARED (or in ../shared)";

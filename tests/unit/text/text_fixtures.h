@@ -45,16 +45,16 @@ inline std::vector<int32_t> ids_of(const Json& array) {
   return ids;
 }
 
-/// The folder for data that belongs to others: OCTET_TEST_SHARED, or a folder beside the repository.
-inline std::string shared_dir() {
+/// A file of data that belongs to others, in the folder of OCTET_TEST_SHARED or in one beside the repository.
+inline std::string shared_path(const std::string& name) {
   const char* shared = std::getenv("OCTET_TEST_SHARED");
-  return shared != nullptr ? shared : kDataDir + "/../../../shared";
+  return (shared != nullptr ? shared : kDataDir + "/../../../shared") + "/" + name;
 }
 
 /// The real tokenizer, loaded once for all tests; nothing where its file is not at hand.
 inline const std::optional<Tokenizer>& real_tokenizer() {
   static const std::optional<Tokenizer> tokenizer = [] {
-    const std::string dir = shared_dir() + "/tokenizer";
+    const std::string dir = shared_path("tokenizer");
     return std::filesystem::exists(dir + "/tokenizer.json") ? std::optional(Tokenizer::from_dir(dir)) : std::nullopt;
   }();
   return tokenizer;
