@@ -48,7 +48,8 @@ void check_outputs(const std::string& input, const std::vector<std::string>& out
 
 RunOutput::RunOutput(comm::MpiSession& session, const std::string& path, bool force) : session_(session) {
   session.funnel([&] {
-    if (session.rank() == 0) file_ = std::make_unique<ResultFile>(path, force);
+    if (session.rank() == 0)
+      file_ = std::make_unique<ResultFile>(path, force ? ResultFile::Open::kForce : ResultFile::Open::kFresh);
   });
 }
 
@@ -62,7 +63,7 @@ void RunOutput::write(int64_t index, const Json& row) {
 void RunOutput::finish() {
   const auto start = Clock::now();
   session_.funnel([&] {
-    if (file_) file_->finish();
+    if (file_) file_->finish(/*unordered=*/false);
   });
   seconds_ += since(start);
 }

@@ -15,10 +15,11 @@ namespace octet {
 namespace {
 
 using test::TempFolder;
+using Open = ResultFile::Open;
 
-Code code_of_opening(const std::string& path, bool force) {
+Code code_of_opening(const std::string& path, ResultFile::Open how) {
   try {
-    const ResultFile file(path, force);
+    const ResultFile file(path, how);
   } catch (const Error& e) {
     return e.code();
   }
@@ -27,13 +28,13 @@ Code code_of_opening(const std::string& path, bool force) {
 
 TEST(ResultFile, PutsRowsIntoInputOrder) {
   const TempFolder folder;
-  ResultFile file(folder.file("out"), /*force=*/false);
+  ResultFile file(folder.file("out"), Open::kFresh);
   file.write(2, "c");
   file.write(0, "a");
   file.write(1, "b");
   EXPECT_EQ(test::read_file(folder.file("out.partial")), "c\na\nb\n");
   EXPECT_FALSE(std::filesystem::exists(folder.file("out")));
-  file.finish();
+  file.finish(/*unordered=*/false);
   EXPECT_EQ(test::read_file(folder.file("out")), "a\nb\nc\n");
   EXPECT_FALSE(std::filesystem::exists(folder.file("out.partial")));
   EXPECT_FALSE(std::filesystem::exists(folder.file("out.sorted")));
@@ -42,7 +43,7 @@ TEST(ResultFile, PutsRowsIntoInputOrder) {
 TEST(ResultFile, RefusesAnExistingOutput) {
   const TempFolder folder;
   test::write_file(folder.file("out"), "old\n");
-  EXPECT_EQ(code_of_opening(folder.file("out"), /*force=*/false), Code::kUsage);
+  EXPECT_EQ(code_of_opening(folder.file("out"), Open::kFresh), Code::kUsage);
   EXPECT_EQ(test::read_file(folder.file("out")), "old\n");
   EXPECT_FALSE(std::filesystem::exists(folder.file("out.partial")));
 }
@@ -50,53 +51,53 @@ TEST(ResultFile, RefusesAnExistingOutput) {
 TEST(ResultFile, KeepsTheOldOutputUntilTheNewOneIsComplete) {
   const TempFolder folder;
   test::write_file(folder.file("out"), "old\n");
-  ResultFile file(folder.file("out"), /*force=*/true);
+  ResultFile file(folder.file("out"), Open::kForce);
   file.write(0, "new");
   EXPECT_EQ(test::read_file(folder.file("out")), "old\n");
-  file.finish();
+  file.finish(/*unordered=*/false);
   EXPECT_EQ(test::read_file(folder.file("out")), "new\n");
 }
 
 TEST(ResultFile, RefusesASecondWriter) {
   const TempFolder folder;
-  const ResultFile first(folder.file("out"), /*force=*/false);
-  EXPECT_EQ(code_of_opening(folder.file("out"), /*force=*/true), Code::kUsage);
+  const ResultFile first(folder.file("out"), Open::kFresh);
+  EXPECT_EQ(code_of_opening(folder.file("out"), Open::kForce), Code::kUsage);
 }
 
 TEST(ResultFile, DoesNotThrowAwayLinesOfAnInterruptedRun) {
   const TempFolder folder;
-  { ResultFile(folder.file("out"), /*force=*/false).write(0, "a"); }
-  EXPECT_EQ(code_of_opening(folder.file("out"), /*force=*/false), Code::kUsage);
+  { ResultFile(folder.file("out"), Open::kFresh).write(0, "a"); }
+  EXPECT_EQ(code_of_opening(folder.file("out"), Open::kFresh), Code::kUsage);
   EXPECT_EQ(test::read_file(folder.file("out.partial")), "a\n");
 }
 
 TEST(ResultFile, GivesThemUpWhenForced) {
   const TempFolder folder;
   test::write_file(folder.file("out.partial"), "a\nb\ntorn");
-  ResultFile file(folder.file("out"), /*force=*/true);
+  ResultFile file(folder.file("out"), Open::kForce);
   file.write(0, "c");
-  file.finish();
+  file.finish(/*unordered=*/false);
   EXPECT_EQ(test::read_file(folder.file("out")), "c\n");
 }
 
 TEST(ResultFile, StartsAfreshOverATornLine) {
   const TempFolder folder;
   test::write_file(folder.file("out.partial"), "{\"id\":");
-  ResultFile file(folder.file("out"), /*force=*/false);
+  ResultFile file(folder.file("out"), Open::kFresh);
   file.write(0, "a");
-  file.finish();
+  file.finish(/*unordered=*/false);
   EXPECT_EQ(test::read_file(folder.file("out")), "a\n");
 }
 
 TEST(ResultFile, LeavesNoJournalWhenNothingWasWritten) {
   const TempFolder folder;
-  { const ResultFile file(folder.file("out"), /*force=*/false); }
+  { const ResultFile file(folder.file("out"), Open::kFresh); }
   EXPECT_FALSE(std::filesystem::exists(folder.file("out.partial")));
 }
 
 TEST(ResultFile, NeverKeepsATornLine) {
   const TempFolder folder;
-  ResultFile file(folder.file("out"), /*force=*/false);
+  ResultFile file(folder.file("out"), Open::kFresh);
   file.write(0, "first");
   struct rlimit before {};
   ::getrlimit(RLIMIT_FSIZE, &before);
@@ -110,7 +111,7 @@ TEST(ResultFile, NeverKeepsATornLine) {
 }
 
 TEST(ResultFile, RefusesAFolderThatIsNotThere) {
-  EXPECT_EQ(code_of_opening("no/such/folder/out", /*force=*/false), Code::kUsage);
+  EXPECT_EQ(code_of_opening("no/such/folder/out", Open::kFresh), Code::kUsage);
 }
 
 }  // namespace
