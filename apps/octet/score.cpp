@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "comm/watchdog.h"
 #include "commands.h"
 #include "engine/loop.h"
 #include "engine/rows.h"
@@ -98,6 +99,7 @@ void score_all(Runner& runner, const Options& options, const RunInputs& in, std:
     output.write(finished.index, score_row(prompt, scorer.take(finished.index), timing));
   };
   hooks.progress = [&](const StepRecord& record) { progress.step(record, done); };
+  const comm::Watchdog::Armed armed(session.watchdog(), comm::Watchdog::Span::kLoop);
   run_loop(scheduler, runner, hooks);
 }
 

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/dtype.h"
 #include "base/tensor.h"
 #include "kernels/context.h"
+#include "options/test_fault.h"
 
 namespace octet::comm {
 
@@ -41,9 +43,10 @@ int ranks(const cpu::Context&);
 int rank(const cpu::Context&);
 
 /// x = sum over ranks of x, added in rank order in fp32 and rounded once to the element type: every rank gets the same
-/// bytes, whatever the message size and the MPI library.   x [n, m], in place.
-void all_reduce(cpu::Context&, Mat<float> x);
-void all_reduce(cpu::Context&, Mat<bf16> x);
+/// bytes, whatever the message size and the MPI library.   x [n, m], in place. `site` is where a layer does it, for the
+/// watchdog's message.
+void all_reduce(cpu::Context&, Mat<float> x, std::optional<Site> site = {});
+void all_reduce(cpu::Context&, Mat<bf16> x, std::optional<Site> site = {});
 
 /// whole[s, r * n + i] = part[s, i] of rank r.   part [S, n]; whole [S, ranks * n] on rank 0, empty elsewhere.
 void gather_columns(cpu::Context&, Mat<float> whole, Mat<const float> part);

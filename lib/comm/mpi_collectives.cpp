@@ -6,6 +6,7 @@
 #include "comm/collectives.h"
 #include "comm/mpi_handle.h"
 #include "comm/mpi_session.h"
+#include "comm/watchdog.h"
 #include "kernels/cpu/context.h"
 
 namespace octet::comm {
@@ -16,10 +17,11 @@ constexpr int64_t kSliceElements = int64_t{1} << 20;
 /// Up to this many elements every rank receives all addends (one collective); above, each rank sums its share first.
 constexpr int64_t kOneShotElements = int64_t{1} << 13;
 
-/// Adds its life to the communicator's seconds.
+/// A collective's life: adds to the communicator's seconds, and the watchdog sees it.
 class Timed {
  public:
-  Timed(Communicator& comm, int64_t reductions) : comm_(comm), reductions_(reductions) {}
+  Timed(Communicator& comm, const Place& place)
+      : comm_(comm), reductions_(place.what == Collective::kAllReduce), trail_(comm.session().watchdog(), place) {}
   ~Timed() {
     comm_.count(std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(), reductions_);
   }
@@ -29,6 +31,7 @@ class Timed {
  private:
   Communicator& comm_;
   int64_t reductions_;
+  Watchdog::Trail trail_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
@@ -66,12 +69,12 @@ void reduce_slice(cpu::Context& ctx, T* x, int64_t n) {
 }
 
 template <class T>
-void reduce(cpu::Context& ctx, Mat<T> x) {
+void reduce(cpu::Context& ctx, Mat<T> x, std::optional<Site> site) {
   if (ranks(ctx) == 1) {
     if (ctx.comm != nullptr) ctx.comm->count(0, 1);
     return;
   }
-  const Timed timed(*ctx.comm, 1);
+  const Timed timed(*ctx.comm, {Collective::kAllReduce, site});
   for (int64_t i = 0; i < x.size(); i += kSliceElements) {
     reduce_slice(ctx, x.data + i, std::min(kSliceElements, x.size() - i));
   }
@@ -88,11 +91,11 @@ int rank(const cpu::Context& ctx) {
   return ctx.comm == nullptr ? 0 : ctx.comm->rank();
 }
 
-void all_reduce(cpu::Context& ctx, Mat<float> x) {
-  reduce(ctx, x);
+void all_reduce(cpu::Context& ctx, Mat<float> x, std::optional<Site> site) {
+  reduce(ctx, x, site);
 }
-void all_reduce(cpu::Context& ctx, Mat<bf16> x) {
-  reduce(ctx, x);
+void all_reduce(cpu::Context& ctx, Mat<bf16> x, std::optional<Site> site) {
+  reduce(ctx, x, site);
 }
 
 void gather_columns(cpu::Context& ctx, Mat<float> whole, Mat<const float> part) {
@@ -100,7 +103,7 @@ void gather_columns(cpu::Context& ctx, Mat<float> whole, Mat<const float> part) 
     std::copy(part.begin(), part.end(), whole.data);
     return;
   }
-  const Timed timed(*ctx.comm, 0);
+  const Timed timed(*ctx.comm, {Collective::kGather});
   const MPI_Comm world = ctx.comm->session().handle().world;
   const int64_t R = ctx.comm->size(), n = part.dim[1];
   const auto scope = ctx.scratch_scope();
@@ -115,7 +118,7 @@ void gather_columns(cpu::Context& ctx, Mat<float> whole, Mat<const float> part) 
 
 void broadcast(cpu::Context& ctx, Vec<int32_t> x) {
   if (ranks(ctx) == 1 || x.empty()) return;
-  const Timed timed(*ctx.comm, 0);
+  const Timed timed(*ctx.comm, {Collective::kBroadcast});
   check(MPI_Bcast(x.data, static_cast<int>(x.dim[0]), MPI_INT32_T, 0, ctx.comm->session().handle().world),
         "broadcast of the tokens");
 }

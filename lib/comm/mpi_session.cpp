@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "comm/mpi_handle.h"
+#include "comm/watchdog.h"
 
 namespace octet::comm {
 namespace {
@@ -48,22 +49,30 @@ MpiSession::MpiSession(int& argc, char**& argv) : handle_(std::make_unique<MpiHa
 }
 
 MpiSession::~MpiSession() {  // a destructor never throws: statuses are ignored
+  watchdog_.reset();
   MPI_Comm_free(&handle_->failures);
   MPI_Comm_free(&handle_->world);
   MPI_Finalize();
 }
 
+void MpiSession::watch(double timeout_seconds) {
+  if (size_ > 1 && !watchdog_) watchdog_ = std::make_unique<Watchdog>(*handle_, Seconds(timeout_seconds));
+}
+
 void MpiSession::barrier() {
+  const Watchdog::Trail trail(watchdog_.get(), {Collective::kBarrier});
   check(MPI_Barrier(handle_->world), "pass a barrier");
 }
 
 bool MpiSession::agree(bool ok) {
+  const Watchdog::Trail trail(watchdog_.get(), {Collective::kAgreement});
   int all = ok ? 1 : 0;
   check(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, handle_->world), "agree");
   return all == 1;
 }
 
 void MpiSession::share_failure(const std::optional<Error>& own) {
+  const Watchdog::Trail trail(watchdog_.get(), {Collective::kAgreement});
   int first = own ? rank_ : size_;
   check(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, handle_->world), "find the first failing rank");
   if (first == size_) return;
@@ -83,6 +92,7 @@ void MpiSession::share_failure(const std::optional<Error>& own) {
 }
 
 void MpiSession::broadcast(void* data, size_t bytes) {
+  const Watchdog::Trail trail(watchdog_.get(), {Collective::kBroadcast});
   char* next = static_cast<char*>(data);
   while (bytes > 0) {
     const size_t part = std::min(bytes, kBroadcastBytes);
@@ -100,6 +110,7 @@ void MpiSession::broadcast(std::string& text) {
 }
 
 std::vector<double> MpiSession::all_gather(std::span<const double> own) {
+  const Watchdog::Trail trail(watchdog_.get(), {Collective::kGather});
   const int count = static_cast<int>(own.size());
   std::vector<double> all(own.size() * static_cast<size_t>(size_));
   check(MPI_Allgather(own.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, handle_->world), "gather");
@@ -108,6 +119,7 @@ std::vector<double> MpiSession::all_gather(std::span<const double> own) {
 
 std::optional<Code> MpiSession::meet_failing(Code own) {
   if (size_ == 1) return own;
+  if (watchdog_) watchdog_->stand_down();  // the others wait, and will hear why from here
   int code = static_cast<int>(own);
   MPI_Request meeting = MPI_REQUEST_NULL;
   if (MPI_Ibcast(&code, 1, MPI_INT, 0, handle_->failures, &meeting) != MPI_SUCCESS) return std::nullopt;

@@ -16,6 +16,7 @@
 namespace octet::comm {
 
 struct MpiHandle;
+class Watchdog;
 
 /// An Error that every rank throws together, with the code and sentence of the first rank that failed. Rank 0 prints
 /// it.
@@ -71,6 +72,12 @@ class MpiSession {
   /// Ends every rank at once with this exit code. For errors that the other ranks do not know of.
   [[noreturn]] void abort(Code code);
 
+  /// Collective: from now on a rank that keeps the others waiting longer than this ends the run with 8, wherever a
+  /// Watchdog::Armed lives. The first call counts; nothing to do for one rank.
+  void watch(double timeout_seconds);
+  /// Null before watch(), and with one rank.
+  Watchdog* watchdog() const { return watchdog_.get(); }
+
   /// The communicators (comm/mpi_handle.h), for the collectives of this folder.
   const MpiHandle& handle() const { return *handle_; }
 
@@ -79,6 +86,7 @@ class MpiSession {
 
  private:
   std::unique_ptr<MpiHandle> handle_;
+  std::unique_ptr<Watchdog> watchdog_;
   int rank_ = 0;
   int size_ = 1;
 };

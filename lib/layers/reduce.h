@@ -14,7 +14,7 @@ class Reduced;
 class Partial;
 
 /// Sums the ranks' shares in rank order in fp32, rounds once to Act and writes the result to `out`. Called twice per
-/// layer, in block(). `site` names the place for the test-only fault hook.
+/// layer, in block(). `site` names the place for the watchdog and the test-only fault hook.
 template <class Ctx, class Act>
 Reduced<Act> reduce(Ctx& ctx, Partial&& partial, Mat<Act> out, const Site& site);
 
@@ -51,7 +51,7 @@ Reduced<Act> reduce(Ctx& ctx, Partial&& partial, Mat<Act> out, const Site& site)
   const Mat<float> rows = partial.rows_;
   partial.rows_ = {};
   const int times = reductions_at(ctx.fault, site);  // 1 outside tests
-  for (int i = 0; i < times; ++i) comm::all_reduce(ctx, rows);
+  for (int i = 0; i < times; ++i) comm::all_reduce(ctx, rows, site);
   ops::round_to<Act>(ctx, out, rows);
   return Reduced<Act>(out);
 }

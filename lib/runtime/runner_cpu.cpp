@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "comm/mpi_session.h"
+#include "comm/watchdog.h"
 #include "kernels/cpu/context.h"
 #include "model/checkpoint.h"
 #include "runtime/runner_impl.h"
@@ -32,9 +33,11 @@ class CpuRunner final : public Runner {
     const auto start = Clock::now();
     setup.session->funnel([&] { load(setup); });
     report_.load_seconds = since(start);
+    setup.session->watch(setup.run.timeout);
   }
 
   std::span<const TokenId> step(const BatchPlan& plan) override {
+    const comm::Watchdog::Armed armed(comm_.session().watchdog(), comm::Watchdog::Span::kStep);
     const auto start = Clock::now();
     const double reduce_before = comm_.seconds();
     check_plan(plan, config_, capacity_);
