@@ -17,18 +17,108 @@
 namespace octet {
 namespace {
 
+/// Splits an object into its members without building a tree: rows are long (every token id stands in them) and a
+/// resumed run waits for all of them. Strings, nesting and the characters between them are checked, the rest is not.
+class MemberScanner {
+ public:
+  MemberScanner(std::string_view line, const std::string& what) : line_(line), what_(what) {}
+
+  /// Calls visit(key with its quotes, text of the value) for every member.
+  template <class Visit>
+  void each(Visit&& visit) {
+    take('{');
+    do {
+      const std::string_view key = string();
+      take(':');
+      visit(key, value());
+    } while (take_comma());
+    take('}');
+    skip_spaces();
+    if (at_ != line_.size()) fail();
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw Error(Code::kInput, fmt::format("{}: no result line: broken at byte {}", what_, at_));
+  }
+  void take(char c) {
+    skip_spaces();
+    if (at_ >= line_.size() || line_[at_] != c) fail();
+    ++at_;
+  }
+  bool take_comma() {
+    skip_spaces();
+    const bool there = at_ < line_.size() && line_[at_] == ',';
+    if (there) ++at_;
+    return there;
+  }
+  void skip_spaces() {  // rows that went through another program may have some
+    while (at_ < line_.size() && (line_[at_] == ' ' || line_[at_] == '\r')) ++at_;
+  }
+  std::string_view string() {
+    skip_spaces();
+    const size_t begin = at_;
+    take('"');
+    while (at_ < line_.size() && line_[at_] != '"') {
+      if (static_cast<unsigned char>(line_[at_]) < ' ') fail();
+      at_ += line_[at_] == '\\' ? 2 : 1;
+    }
+    take('"');
+    return line_.substr(begin, at_ - begin);
+  }
+  static bool is_plain(char c) {
+    return (c >= '+' && c <= ':' && c != '/') || (c >= 'a' && c <= 'u') || c == 'E' || c == ' ';
+  }
+  std::string_view value() {
+    skip_spaces();
+    const size_t begin = at_;
+    for (int64_t depth = 0; at_ < line_.size();) {
+      const char c = line_[at_];
+      if (depth == 0 && (c == ',' || c == '}' || c == ']')) break;
+      if (c == '"') {
+        string();
+        continue;
+      }
+      if (c == '{' || c == '[') {
+        ++depth;
+      } else if (c == '}' || c == ']') {
+        --depth;
+      } else if (!is_plain(c)) {
+        fail();
+      }
+      ++at_;
+    }
+    if (at_ == begin) fail();
+    return line_.substr(begin, at_ - begin);
+  }
+
+  std::string_view line_;
+  const std::string& what_;
+  size_t at_ = 0;
+};
+
 EarlierRow row_of(std::string_view line, const std::string& what) {
-  const Json row = parse_json(line, what);
-  const Json* id = row.find("custom_id");
-  if (id == nullptr) id = row.find("id");
-  const Json* error = row.find("error");
-  if (id == nullptr || error == nullptr) throw Error(Code::kInput, what + ": no result line: it lacks id or error");
-  EarlierRow earlier{.id = id_text(*id), .input_hash = {}, .failed = !error->is(Json::Kind::kNull)};
-  const Json* code = error->find("code");
-  earlier.repeated_id = code != nullptr && code->text == "duplicate_custom_id";
-  const Json* extension = row.find("x");
-  const Json* hash = extension == nullptr ? nullptr : extension->find("input_hash");
-  if (hash != nullptr) earlier.input_hash = hash->text;
+  std::string_view id, custom_id, error, extension;
+  MemberScanner(line, what).each([&](std::string_view key, std::string_view value) {
+    if (key == R"("id")") id = value;
+    if (key == R"("custom_id")") custom_id = value;
+    if (key == R"("error")") error = value;
+    if (key == R"("x")") extension = value;
+  });
+  if (custom_id.empty()) custom_id = id;
+  if (custom_id.empty() || error.empty()) throw Error(Code::kInput, what + ": no result line: it lacks id or error");
+  EarlierRow earlier{.id = id_text(parse_json(custom_id, what))};
+  earlier.failed = !parse_json(error, what).is(Json::Kind::kNull);
+  if (earlier.failed) {
+    const Json reason = parse_json(error, what);
+    const Json* code = reason.find("code");
+    earlier.repeated_id = code != nullptr && code->text == "duplicate_custom_id";
+  }
+  if (!extension.empty()) {
+    const Json x = parse_json(extension, what);
+    const Json* hash = x.find("input_hash");
+    if (hash != nullptr) earlier.input_hash = hash->text;
+  }
   return earlier;
 }
 

@@ -9,11 +9,10 @@ namespace octet {
 
 /// A whole row that an earlier run has written.
 struct EarlierRow {
-  std::string id;          ///< as id_text() of the line's "id" or "custom_id"; "null" for a line nobody could read
-  std::string input_hash;  ///< "x.input_hash": of the input line it answers; empty if the row has none
-  bool failed = false;     ///< it has an error
-  bool repeated_id =
-      false;  ///< the error is that an earlier line had the id: about the other lines, not about this one
+  std::string id = {};          ///< as id_text() of the line's "id" or "custom_id"; "null" for a line nobody could read
+  std::string input_hash = {};  ///< "x.input_hash": of the input line it answers; empty if the row has none
+  bool failed = false;          ///< it has an error
+  bool repeated_id = false;     ///< the error is that an earlier line had the id: it is about the other lines
   int64_t offset = 0, size = 0;  ///< bytes in the file, newline included
 };
 

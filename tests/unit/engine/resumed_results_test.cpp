@@ -40,7 +40,7 @@ TEST_F(ResumedFile, FindsTheRowsOfBothForms) {
   const std::string failed = R"({"id":"batch_1","custom_id":"b","response":null,"x":{"input_hash":"hb"},)"
                              R"("error":{"code":"duplicate_custom_id"}})";
   const std::string unreadable = R"({"id":null,"line":3,"x":{"input_hash":"hc"},"error":{"code":"invalid_json"}})";
-  journal(kA + "\n" + failed + "\n" + unreadable + "\n" + R"({"id":4,"error":null})" + "\n");
+  journal(kA + "\n" + failed + "\n" + unreadable + "\n" + R"({"id": 4, "x": {}, "error": null})" + "\n");
   const ResultFile file(out_, Open::kResume);
   ASSERT_EQ(file.earlier().size(), 4u);
   const EarlierRow &a = file.earlier()[0], &b = file.earlier()[1], &c = file.earlier()[2], &d = file.earlier()[3];
@@ -96,7 +96,7 @@ TEST_F(ResumedFile, CutsALastLineThatACrashOfTheMachineFilledWithZeros) {
 TEST_F(ResumedFile, NamesAnUnreadableLineBeforeTheLast) {
   const auto open = [&] { const ResultFile file(out_, Open::kResume); };
   journal(kA + "\n{\"id\"\n" + kB + "\n");
-  test::expect_error(Code::kInput, {"out.partial line 2", "invalid JSON"}, open);
+  test::expect_error(Code::kInput, {"out.partial line 2", "broken at byte 5"}, open);
   journal(kA + "\n{\"score\":1}\n" + kB + "\n");
   test::expect_error(Code::kInput, {"out.partial line 2", "no result line"}, open);
   EXPECT_EQ(test::read_file(partial_), kA + "\n{\"score\":1}\n" + kB + "\n");
