@@ -14,6 +14,8 @@ class Completion:
     error: str | None = None
     line: int | None = None  # of the input file, 1-based
     message: dict = field(default_factory=dict)
+    token_ids: list = field(default_factory=list)
+    timing: dict = field(default_factory=dict)
 
 
 def error_text(error):
@@ -27,7 +29,8 @@ def native(row):
         text = ""  # only reasoning, or only tool calls
     error = error_text(row["error"]) if row.get("error") else None
     return Completion(str(row.get("id")), text, usage.get("completion_tokens", 0), usage.get("prompt_tokens", 0),
-                      row.get("finish_reason"), error, row.get("line"), message)
+                      row.get("finish_reason"), error, row.get("line"), message, row.get("token_ids") or [],
+                      row.get("timing") or {})
 
 
 def openai_batch(row):
