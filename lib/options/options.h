@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -89,6 +90,8 @@ struct SynthOptions {
 };
 
 struct Options {
+  /// By name, where the value was written: "--max-batch", "OCTET_MAX_BATCH" or "run.yaml:3"; absent for defaults.
+  std::map<std::string, std::string> places;
   std::string config;  ///< YAML file with the same keys, empty for none
   LogLevel log_level = LogLevel::kInfo;
   RunOptions run;

@@ -157,6 +157,7 @@ ResolvedOptions resolve_options(Command command, std::vector<Setting> settings) 
     require(row != rows.end(), "a setting of an option that its command does not have");
     row->set(s);
     resolved.written[s.name] = s;
+    resolved.options.places[s.name] = s.place;
   }
   require_all(rows, command);
   return resolved;

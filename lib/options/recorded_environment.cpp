@@ -1,0 +1,42 @@
+// See recorded_environment.h.
+#include "options/recorded_environment.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+
+namespace octet {
+namespace {
+
+constexpr std::array<std::string_view, 5> kPrefixes = {"OCTET_", "OMPI_", "NCCL_", "CUDA_", "UCX_"};
+
+}  // namespace
+
+std::map<std::string, std::string> recorded_environment() {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view line = *entry;
+    const size_t equals = line.find('=');
+    const bool matters = std::any_of(kPrefixes.begin(), kPrefixes.end(), [&](auto p) { return line.starts_with(p); });
+    if (matters && equals != line.npos) variables.emplace(line.substr(0, equals), line.substr(equals + 1));
+  }
+  return variables;
+}
+
+std::vector<std::string> own_command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::vector<std::string> words;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\0', begin), text.size());
+    words.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+}  // namespace octet
