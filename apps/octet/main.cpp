@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/stop_signal.h"
 #include "comm/mpi_session.h"
 #include "commands.h"
 #include "options/launcher.h"
@@ -67,6 +68,8 @@ int run(int argc, char** argv, int rank) {
     return run_alone(invocation, rank);
   }
   comm::MpiSession session(argc, argv);
+  catch_stop_signals();
+  if (launcher_size() > 0) stop_with_parent();
   return run_on_ranks(invocation, session);
 }
 
@@ -75,6 +78,7 @@ int run(int argc, char** argv, int rank) {
 
 int main(int argc, char** argv) {
   const int rank = octet::launcher_rank();
+  octet::ignore_broken_pipes();
   try {
     return octet::run(argc, argv, rank);
   } catch (const std::exception& thrown) {  // before MPI: every rank sees the same command line

@@ -18,7 +18,9 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-constexpr Seconds kMeetingTime{1.0};       // a rank that fails with the others arrives well within it
+constexpr Seconds kMeetingTime{1.0};  // a rank that fails with the others arrives well within it
+// A signal reaches all ranks at once, but not between the same two steps; mpirun kills a second after its own.
+constexpr Seconds kStoppingTime{0.25};
 constexpr Seconds kSpeakingStagger{0.15};  // lets the lowest failing rank speak and abort before the next one speaks
 constexpr size_t kBroadcastBytes = size_t{1} << 30;  // MPI counts are int
 
@@ -126,7 +128,7 @@ std::optional<Code> MpiSession::meet_failing(Code own) {
   MPI_Request arrival = MPI_REQUEST_NULL;  // a broadcast alone would not tell rank 0 that the others came
   if (MPI_Ibarrier(handle_->failures, &arrival) != MPI_SUCCESS) return std::nullopt;
   const auto start = std::chrono::steady_clock::now();
-  const Seconds patience = kMeetingTime + rank_ * kSpeakingStagger;
+  const Seconds patience = (own == Code::kInterrupted ? kStoppingTime : kMeetingTime) + rank_ * kSpeakingStagger;
   MPI_Request both[] = {meeting, arrival};
   int done = 0;
   while (done == 0) {
