@@ -25,7 +25,10 @@ def tokens_by_octet(model, program):
             given, made = pathlib.Path(folder, "in.jsonl"), pathlib.Path(folder, "out.jsonl")
             write_jsonl(given, [{"text": prompt} for prompt in prompts])
             run_octet(["tokenize", "-m", model, "-i", given, "-o", made], program=program, quiet=True)
-            return [len(row["ids"]) for row in read_jsonl(made)]
+            rows = read_jsonl(made)
+            if len(rows) != len(prompts) or not all("ids" in row for row in rows):
+                raise EvalError("octet tokenize did not answer every line")
+            return [len(row["ids"]) for row in rows]
     return count_all
 
 

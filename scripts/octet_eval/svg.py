@@ -65,9 +65,9 @@ def bars(groups, series, values, top, left, width, height, title):
             if value is None:
                 continue
             tall = height * 0.88 * value / largest
-            x = left + step * (g + 0.1) + bar * s
-            parts += [rectangle(x, base - tall, bar * 0.92, tall, COLOURS[s % len(COLOURS)], f"{name}: {value:g}"),
-                      text(x + bar / 2, base - tall - 3, f"{value:.4g}", size=10)]
+            x, shown = left + step * (g + 0.1) + bar * s, f"{value:.0f}" if value >= 1000 else f"{value:.4g}"
+            parts += [rectangle(x, base - tall, bar * 0.92, tall, COLOURS[s % len(COLOURS)], f"{name}: {shown}"),
+                      text(x + bar / 2, base - tall - 3, shown, size=10)]
     return parts
 
 
