@@ -13,6 +13,16 @@ namespace octet {
 namespace {
 
 constexpr std::array<std::string_view, 5> kPrefixes = {"OCTET_", "OMPI_", "NCCL_", "CUDA_", "UCX_"};
+/// Written by mpirun for its ranks: addresses and numbers of the job, other ones each time.
+constexpr std::array<std::string_view, 9> kOfTheJob = {"OMPI_APP_CTX",       "OMPI_ARGV",        "OMPI_COMM",
+                                                       "OMPI_FILE_LOCATION", "OMPI_FIRST_RANKS", "OMPI_MCA_ess_",
+                                                       "OMPI_MCA_orte_",     "OMPI_NUM_APP_CTX", "OMPI_UNIVERSE_SIZE"};
+
+bool matters(std::string_view line) {
+  const auto begins = [line](std::string_view prefix) { return line.starts_with(prefix); };
+  return std::any_of(kPrefixes.begin(), kPrefixes.end(), begins) &&
+         std::none_of(kOfTheJob.begin(), kOfTheJob.end(), begins);
+}
 
 }  // namespace
 
@@ -21,8 +31,7 @@ std::map<std::string, std::string> recorded_environment() {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view line = *entry;
     const size_t equals = line.find('=');
-    const bool matters = std::any_of(kPrefixes.begin(), kPrefixes.end(), [&](auto p) { return line.starts_with(p); });
-    if (matters && equals != line.npos) variables.emplace(line.substr(0, equals), line.substr(equals + 1));
+    if (matters(line) && equals != line.npos) variables.emplace(line.substr(0, equals), line.substr(equals + 1));
   }
   return variables;
 }

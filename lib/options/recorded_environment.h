@@ -7,7 +7,8 @@
 
 namespace octet {
 
-/// The variables that may matter to a run: OCTET_*, OMPI_*, NCCL_*, CUDA_*, UCX_*.
+/// The variables that may matter to a run: OCTET_*, OMPI_*, NCCL_*, CUDA_*, UCX_*, without those that mpirun
+/// writes for each job anew.
 std::map<std::string, std::string> recorded_environment();
 
 /// This process's command line, as the kernel has it.

@@ -33,6 +33,7 @@ class Record : public testing::Test {
 
 TEST_F(Record, HoldsOptionsWithTheirOrigins) {
   ::setenv("NCCL_DEBUG", "WARN", 1);
+  ::setenv("OMPI_MCA_orte_hnp_uri", "of this job", 1);
   const Json record = make();
   const Json& options = *record.find("options");
   EXPECT_EQ(options.find("temperature")->dump(), R"({"value":"0","from":"--temperature"})");
@@ -42,6 +43,7 @@ TEST_F(Record, HoldsOptionsWithTheirOrigins) {
   EXPECT_EQ(record.find("ranks")->dump(), "2");
   EXPECT_EQ(record.find("environment")->find("NCCL_DEBUG")->text, "WARN");
   EXPECT_EQ(record.find("environment")->find("PATH"), nullptr);
+  EXPECT_EQ(record.find("environment")->find("OMPI_MCA_orte_hnp_uri"), nullptr);
   EXPECT_FALSE(record.find("command_line")->items.empty());
   EXPECT_TRUE(record.find("model")->find("files")->find("generation_config.json")->is(Json::Kind::kNull));
 }
