@@ -1,6 +1,7 @@
 """Prompts of the gsm8k tasks, character for character those of lm-evaluation-harness, and the manifest that says how
 they were made: which examples, which data, which hash each prompt has."""
 import json
+import pathlib
 import random
 from dataclasses import dataclass
 
@@ -101,7 +102,7 @@ def prompt_text(line):
 
 
 def source_of(path, rows):
-    return {"file": path, "sha256": sha256_of_file(path), "rows": len(rows)}
+    return {"file": pathlib.Path(path).name, "sha256": sha256_of_file(path), "rows": len(rows)}
 
 
 def prepare(recipe):

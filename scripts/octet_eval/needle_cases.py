@@ -82,7 +82,7 @@ def manifest_of(lines, documents, bos="auto", cases=None):
         document["max_tokens"] = line["max_tokens"]
     if not documents:
         raise EvalError("no needle prompts are left")
-    source = {"file": str(cases), "sha256": sha256_of_file(cases)} if cases else None
+    source = {"file": pathlib.Path(cases).name, "sha256": sha256_of_file(cases)} if cases else None
     return {"format": FORMAT, "bos": bos, "cases": source, "documents": documents}
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Stands for octet in the tests of certify.py: answers from the word problems and needles, figures made up.
+"""Stands for octet where the scripts are tested: answers from the word problems and needles, figures made up.
 FAKE_FAULT breaks one thing: wrong, repeat, slow, error, crash, tools."""
 import json
 import os
@@ -58,7 +58,7 @@ def main(arguments):
     names = ("prefill_tokens_per_second", "decode_tokens_per_second", "output_throughput")
     times = ("p50_ttft_ms", "p50_itl_ms", "p99_itl_ms", "p50_e2el_ms")
     figures = {**{name: rate for name in names}, **{name: 1000 / rate for name in times},
-               "total_output_tokens": 1, "ranks": [{"rank": 0, "peak_rss_bytes": 1 << 30}]}
+               "total_output_tokens": 1, "arguments": arguments, "ranks": [{"rank": 0, "peak_rss_bytes": 1 << 30}]}
     pathlib.Path(summary).write_text(json.dumps(figures), encoding="utf-8")
     return 3 if FAULT == "error" else 0
 

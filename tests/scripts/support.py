@@ -8,6 +8,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"
+FAKE = ROOT / "tests" / "scripts" / "fake_octet.py"  # stands for octet
 sys.path.insert(0, str(ROOT / "scripts"))
 # The gsm8k data is not ours and stays out of the repository.
 SHARED = pathlib.Path(os.environ.get("OCTET_TEST_SHARED") or ROOT.parent / "shared")

@@ -5,12 +5,10 @@ import tempfile
 import unittest
 from unittest import mock
 
-from support import DATA, ROOT, call
+from support import DATA, FAKE, call
 import certify
 from octet_eval.files import read_json, write_json
 from octet_eval.text_checks import repeated_share
-
-FAKE = ROOT / "tests" / "scripts" / "fake_octet.py"
 
 
 class Certify(unittest.TestCase):

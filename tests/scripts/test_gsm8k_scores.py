@@ -1,10 +1,12 @@
 """What the score refuses, counts and writes, and that wrong answers and wrong pairs cannot pass."""
 import json
+import os
 import pathlib
 import tempfile
 import unittest
+from unittest import mock
 
-from support import DATA, call, output_line
+from support import DATA, FAKE, call, output_line
 import gsm8k
 from octet_eval.files import read_json, read_jsonl, write_jsonl
 
@@ -156,6 +158,37 @@ class Compare(Run):
             (b.parent / "manifest.json").unlink()
             self.assertEqual(code, 2)
             self.assertIn(what, err)
+
+
+class Running(Run):
+    def run_fake(self, *more):
+        return call(gsm8k.main, "run", "--data", QUESTIONS, "--shots", 0, "--task", "plain", "--mode", "chat-raw",
+                    "--limit", LIMIT, "--out", self.root / "a", "-m", "model", "--octet", FAKE, *more)
+
+    def test_a_run_ends_with_its_score_and_hands_flags_on(self):
+        code, out, err = self.run_fake("--require", LIMIT, "--", "--max-batch", 8)
+        self.assertEqual(code, 0, out + err)
+        arguments = read_json(self.root / "a" / "summary.json")["arguments"]
+        self.assertEqual(arguments[-2:], ["--max-batch", "8"])
+        self.assertEqual(read_json(self.root / "a" / "score.json")["scored"], LIMIT)
+        self.assertEqual(len(read_jsonl(self.root / "a" / "samples.jsonl")), 3 * LIMIT)
+
+    def test_an_existing_output_is_resumed_only_when_told(self):
+        self.run_fake()
+        code, _, err = self.run_fake()
+        self.assertEqual((code, "--resume goes on with it" in err), (2, True))
+        self.assertEqual(self.run_fake("--resume")[0], 0)
+        self.assertIn("--resume", read_json(self.root / "a" / "summary.json")["arguments"])
+
+    def test_resume_with_nothing_to_resume_starts_afresh(self):
+        self.assertEqual(self.run_fake("--resume")[0], 0)
+        self.assertNotIn("--resume", read_json(self.root / "a" / "summary.json")["arguments"])
+
+    def test_too_few_right_answers_fail_the_run(self):
+        with mock.patch.dict(os.environ, {"FAKE_FAULT": "wrong"}):
+            code, out, _ = self.run_fake("--require", LIMIT)
+        self.assertEqual(code, 1)
+        self.assertRegex(out, r"FAILED: \d+ right answers by the best filter, 20 wanted")
 
 
 class Prepare(Run):
