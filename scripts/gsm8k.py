@@ -38,9 +38,8 @@ def add_recipe_options(parser):
     parser.add_argument("--reasoning-effort", metavar="WORD", help="handed to octet")
     parser.add_argument("--max-tokens", type=int, metavar="N", help="256, lm-eval's; 8192 when thinking")
     parser.add_argument("--stop", action="append", metavar="TEXT",
-                        help=r"instead of the task's; may be repeated; \n is LF")
+                        help=r"instead of the task's (thinking: none); may be repeated; \n is LF")
     parser.add_argument("--no-stop", action="store_true", help="no stop strings: end of sequence alone")
-    parser.add_argument("--stop-scope", choices=("all", "content"), help="handed to octet in each line")
     parser.add_argument("--bos", choices=("auto", "never"), default="auto",
                         help="octet's flag, recorded: lm-eval's own runs send no BOS (auto)")
     parser.add_argument("--out", required=True, type=pathlib.Path, metavar="DIR", help="the run's folder")
@@ -52,7 +51,7 @@ def recipe_of(options):
         raise EvalError("--thinking thinking needs a chat mode")
     return Recipe(options.data, options.train, options.shots, options.limit, options.mode, options.task,
                   options.fewshot, options.seed, options.thinking, options.reasoning_effort, options.max_tokens, stop,
-                  options.stop_scope, options.bos)
+                  options.bos)
 
 
 def command_prepare(options):

@@ -41,7 +41,6 @@ class Recipe:
     reasoning_effort: str | None = None
     max_tokens: int | None = None
     stop: list | None = None
-    stop_scope: str | None = None
     bos: str = "auto"
 
 
@@ -114,12 +113,12 @@ def prepare(recipe):
     chosen = rows if recipe.limit is None else rows[:recipe.limit]
     draws = draw_fewshot(len(train), recipe.shots, len(chosen), how, recipe.seed)
     max_tokens = recipe.max_tokens or (8192 if recipe.thinking == "thinking" else 256)
-    stop = list(task.stops) if recipe.stop is None else recipe.stop
+    # Stop strings look at the reasoning too, and the harness's would end it where it quotes the question.
+    default_stops = [] if recipe.thinking == "thinking" else list(task.stops)
+    stop = default_stops if recipe.stop is None else recipe.stop
     options = {"max_tokens": max_tokens, "temperature": 0}
     if stop:
         options["stop"] = stop
-    if recipe.stop_scope:
-        options["stop_scope"] = recipe.stop_scope
     lines, documents = [], []
     for doc_id, (row, draw) in enumerate(zip(chosen, draws)):
         pairs = turns(recipe.task, [train[i] for i in draw], row)

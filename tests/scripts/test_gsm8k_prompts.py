@@ -59,6 +59,11 @@ class Prompts(unittest.TestCase):
         self.assertEqual((lines[0]["temperature"], lines[0]["max_tokens"]), (0, 256))
         self.assertEqual(lines[0]["stop"], ["Question:", "</s>", "<|im_end|>"])
 
+    def test_thinking_has_room_and_no_stop_strings(self):
+        lines, _ = prepare(Recipe(str(WORDS / "test.jsonl"), None, 0, 1, "chat", thinking="thinking"))
+        self.assertEqual(lines[0]["max_tokens"], 8192)
+        self.assertNotIn("stop", lines[0])
+
     def test_the_manifest_records_examples_and_hashes_of_the_data(self):
         _, manifest = prepare(Recipe(str(WORDS / "test.jsonl"), str(WORDS / "fewshot.jsonl"), 3, 2, fewshot="first"))
         self.assertEqual([d["fewshot"] for d in manifest["documents"]], [[0, 1, 2], [0, 1, 2]])
