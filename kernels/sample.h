@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "base/tensor.h"
 #include "kernels/context.h"
@@ -30,9 +31,20 @@ struct TokenCount {
   int32_t generated = 0;  ///< how often among the generated tokens; 0: it stands in the prompt only
 };
 
-/// ids[i] = token drawn from logits[i,:]: temperature, then top_k (ties with the k-th are kept), then top_p (smallest
-/// set of most probable tokens whose sum reaches p; at least one), then argmax of log p + Gumbel noise. The noise is
-/// Philox4x32-10 with key = seed, counter = (id / 4, position, stream 0, 0), so a draw depends on nothing else.
+/// logits[c.id] = repeated(logits[c.id]) - frequency_penalty · c.generated - presence_penalty · [c.generated > 0] for
+/// every c of counts, where repeated(x) = x / repetition_penalty if x > 0, else x · repetition_penalty. So repetition
+/// counts the prompt, the other two what was generated. Computed in double, rounded to fp32 once; -inf stays -inf.
+/// logits [V] fp32, in place; counts holds an id at most once.   Source: vLLM, apply_all_penalties.
+void apply_penalties(cpu::Context&, Vec<float> logits, std::span<const TokenCount> counts, const SampleParams& params);
+
+/// ids[i] = argmax over the candidates of logits[i,:] / temperature + Gumbel noise: a draw from the softmax over them.
+/// With p = softmax(logits[i,:] / temperature), the candidates are those that pass, in this order,
+///   min_p   p >= min_p · max p
+///   top_k   p >= the k-th largest p (ties with it are kept)
+///   top_p   the smallest set of the most probable whose sum reaches top_p of the sum left by the first two; at least
+///   one.
+/// Penalties come before all this (apply_penalties) and also change what greedy takes. The noise is Philox4x32-10 with
+/// key = seed, counter = (id / 4, position, stream 0, 0), so a draw depends on nothing else.
 /// logits [S, V] fp32; params [S]; ids [S].
 void sample(cpu::Context&, Vec<int32_t> ids, Mat<const float> logits, Vec<const SampleParams> params);
 

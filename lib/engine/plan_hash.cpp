@@ -25,10 +25,29 @@ class Hash {
   uint64_t state_ = 0xcbf29ce484222325u;
 };
 
+void add(Hash& hash, const ops::SampleParams& p) {
+  for (const float value :
+       {p.temperature, p.top_p, p.min_p, p.repetition_penalty, p.presence_penalty, p.frequency_penalty}) {
+    hash.add(value);
+  }
+  hash.add(p.top_k);
+  hash.add(p.seed);
+  hash.add(p.position);
+}
+
 }  // namespace
 
 uint64_t plan_hash(const BatchPlan& plan) {
   Hash hash;
+  hash.add(static_cast<uint64_t>(plan.forks.size()));
+  for (const PlanFork& f : plan.forks) {
+    hash.add(f.from_slot);
+    hash.add(f.to_slot);
+    hash.add(static_cast<int32_t>(f.page.has_value()));
+    hash.add(f.page ? f.page->first : 0);
+    hash.add(f.page ? f.page->second : 0);
+  }
+  hash.add(static_cast<uint64_t>(plan.segments.size()));
   for (const PlanSegment& s : plan.segments) {
     hash.add(s.slot);
     hash.add(s.position);
@@ -38,11 +57,12 @@ uint64_t plan_hash(const BatchPlan& plan) {
   for (const PlanSample& s : plan.samples) {
     hash.add(s.row);
     hash.add(static_cast<int32_t>(s.draw));
-    hash.add(s.params.temperature);
-    hash.add(s.params.top_p);
-    hash.add(s.params.top_k);
-    hash.add(s.params.seed);
-    hash.add(s.params.position);
+    add(hash, s.params);
+    hash.add(static_cast<uint64_t>(s.counts.size()));
+    for (const ops::TokenCount& c : s.counts) {
+      hash.add(c.id);
+      hash.add(c.generated);
+    }
   }
   return hash.value();
 }

@@ -98,15 +98,24 @@ class CpuRunner final : public Runner {
     }
   }
 
+  /// A copy: logits() stay raw, for log-probabilities are taken from them.
+  Mat<const float> penalised(Mat<const float> row, const PlanSample& sample) {
+    penalised_.assign(row[0].begin(), row[0].end());
+    ops::apply_penalties(ctx_, {penalised_.data(), config_.vocab_size}, sample.counts, sample.params);
+    return {penalised_.data(), 1, config_.vocab_size};
+  }
+
   void draw(const BatchPlan& plan) {
     const auto scope = ctx_.scratch_scope();
     tokens_.assign(plan.samples.size(), -1);
     if (comm_.rank() == 0) {
       check_logits(plan);
       for (size_t i = 0; i < plan.samples.size(); ++i) {
-        if (!plan.samples[i].draw) continue;
-        ops::sample(ctx_, {&tokens_[i], 1}, Mat<const float>(logits()).rows(static_cast<int64_t>(i), 1),
-                    Vec<const ops::SampleParams>(&plan.samples[i].params, 1));
+        const PlanSample& sample = plan.samples[i];
+        if (!sample.draw) continue;
+        Mat<const float> row = Mat<const float>(logits()).rows(static_cast<int64_t>(i), 1);
+        if (sample.params.penalises()) row = penalised(row, sample);
+        ops::sample(ctx_, {&tokens_[i], 1}, row, Vec<const ops::SampleParams>(&sample.params, 1));
       }
     }
     comm::broadcast(ctx_, Vec<int32_t>(tokens_.data(), static_cast<int64_t>(tokens_.size())));
@@ -120,7 +129,7 @@ class CpuRunner final : public Runner {
   LocalTensors tensors_;
   std::vector<std::byte> cache_memory_;
   std::unique_ptr<Model<cpu::Context, Act>> model_;
-  std::vector<float> logits_;
+  std::vector<float> logits_, penalised_;
   std::vector<TokenId> tokens_;
   RunnerReport report_;
 };
