@@ -15,5 +15,11 @@ int run_score(const Options&, comm::MpiSession&);
 int run_inspect(const Options&);
 /// Writes a synthetic checkpoint; one process, no MPI.
 int run_synth(const Options&);
+/// Prints the memory that a run needs; one process, no MPI.
+int run_plan(const Options&);
+/// Checks the machine, and a model if one is given; every rank calls it. 6 when something fails.
+int run_doctor(const Options&, comm::MpiSession&);
+/// Repeats the run of a record; every rank calls it.
+int run_replay(const Options&, comm::MpiSession&);
 
 }  // namespace octet

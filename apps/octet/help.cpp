@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "build_facts.h"
 #include "options/option_words.h"
 #include "options/resolve.h"
 
@@ -42,6 +41,22 @@ CommandText command_text(Command command) {
     case Command::kInspect:
       return {"list the tensors of a checkpoint from the headers alone", "  octet inspect -m MODEL\n",
               "Runs as one process, without mpirun.\n"};
+    case Command::kPlan:
+      return {"memory that a run needs, and what fits a card",
+              "  octet plan -m MODEL\n"
+              "  octet plan -m MODEL --ranks 8 --card-gib 141 --max-seq-len 131072 --numerics weight_only\n",
+              "Runs as one process, without mpirun, device or weights: headers are enough, and without shards "
+              "config.json.\n"};
+    case Command::kDoctor:
+      return {"check machine, launcher and model; say what to fix",
+              "  octet doctor\n"
+              "  mpirun -np 8 octet doctor -m MODEL\n",
+              "Lines begin with OK, WARN or FAIL; with a FAIL the exit code is 6. Under mpirun it also runs a "
+              "collective.\n"};
+    case Command::kReplay:
+      return {
+          "repeat the run of a record", "  mpirun -np 8 octet replay completions.jsonl.run.json -o again.jsonl\n",
+          "Prints what differs from the recorded run: version, environment, model. Needs the same number of ranks.\n"};
     case Command::kSynth:
       return {"write a synthetic checkpoint", "  octet synth --config config.json --seed 7 -o DIR\n",
               "Runs as one process, without mpirun. Here --config is the model's config.json.\n"};
@@ -88,13 +103,15 @@ std::string program_help() {
     text += fmt::format("  {:<12}{}\n", command_name(command), command_text(command).does);
   }
   text +=
+      "  help        this text, or that of a command: octet help generate\n"
+      "  config      every option's value and origin: octet config show --origin [COMMAND] [flags]\n"
       "\nOptions:\n"
       "  -h, --help  this text; octet COMMAND --help lists the options of a command\n"
       "  --version   what was built\n\n"
       "Exit codes:\n"
       "  0 done   1 internal error   2 usage or configuration   3 done, but some lines ended with an error\n"
       "  4 input unusable   5 checkpoint unusable   6 environment (device, launcher, MPI)   7 does not fit in memory\n"
-      "  9 wrong numbers (logits that are not finite, ranks that disagree)\n";
+      "  8 a rank keeps the others waiting   9 wrong numbers (logits that are not finite, ranks that disagree)\n";
   return text;
 }
 
@@ -115,11 +132,6 @@ std::string command_help(Command command) {
   }
   text += fmt::format("\n{}", about.notes);
   return text;
-}
-
-std::string version_line() {
-  return fmt::format("octet {} ({} build, {})\n", kVersion, kBuildType,
-                     kCudaBuilt ? "CPU and CUDA backends" : "CPU backend, built without CUDA");
 }
 
 }  // namespace octet

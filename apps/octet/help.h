@@ -11,7 +11,5 @@ namespace octet {
 std::string program_help();
 /// `octet COMMAND --help`: examples, then options in groups with units and defaults.
 std::string command_help(Command command);
-/// `octet --version`: one line.
-std::string version_line();
 
 }  // namespace octet

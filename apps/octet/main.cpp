@@ -32,10 +32,20 @@ std::string message_of(const Error& e) {
   return fmt::format("internal error: {} ({}:{})", e.what(), e.where().file, e.where().line);
 }
 
+/// The function of a command that every rank calls.
+int (*work_of_ranks(Command command))(const Options&, comm::MpiSession&) {
+  switch (command) {
+    case Command::kScore: return run_score;
+    case Command::kDoctor: return run_doctor;
+    case Command::kReplay: return run_replay;
+    default: return run_generate;
+  }
+}
+
 int run_on_ranks(const Invocation& invocation, comm::MpiSession& session) {
   try {
     const Options options = options_of_all_ranks(invocation, session);
-    return invocation.command == Command::kGenerate ? run_generate(options, session) : run_score(options, session);
+    return work_of_ranks(invocation.command)(options, session);
   } catch (const comm::AgreedError& e) {
     if (session.rank() == 0) print_message(e.what());
     return static_cast<int>(e.code());
@@ -51,11 +61,18 @@ int run_on_ranks(const Invocation& invocation, comm::MpiSession& session) {
   }
 }
 
-/// inspect and synth are work for one process: under mpirun the first one does it.
-int run_alone(const Invocation& invocation, int rank) {
-  if (rank != 0) return 0;
-  const Options options = gather_options(invocation).options;
-  return invocation.command == Command::kInspect ? run_inspect(options) : run_synth(options);
+/// The function of a command that is work for one process, nullptr for the others.
+int (*work_for_one(Command command))(const Options&) {
+  switch (command) {
+    case Command::kGenerate:
+    case Command::kDoctor:
+    case Command::kReplay:
+    case Command::kScore: return nullptr;
+    case Command::kInspect: return run_inspect;
+    case Command::kSynth: return run_synth;
+    case Command::kPlan: return run_plan;
+  }
+  return nullptr;
 }
 
 int run(int argc, char** argv, int rank) {
@@ -64,8 +81,8 @@ int run(int argc, char** argv, int rank) {
     if (rank == 0) std::fwrite(invocation.text.data(), 1, invocation.text.size(), stdout);
     return 0;
   }
-  if (invocation.command == Command::kInspect || invocation.command == Command::kSynth) {
-    return run_alone(invocation, rank);
+  if (const auto work = work_for_one(invocation.command)) {  // under mpirun the first process does it
+    return rank == 0 ? work(gather_options(invocation).options) : 0;
   }
   comm::MpiSession session(argc, argv);
   catch_stop_signals();

@@ -8,14 +8,17 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "base/error.h"
+#include "config_show.h"
 #include "help.h"
 #include "options/environment.h"
 #include "options/option_words.h"
 #include "options/suggest.h"
+#include "version.h"
 
 namespace octet {
 namespace {
@@ -104,9 +107,17 @@ std::vector<Setting> FlagParser::settings(const std::vector<OptionRow>& rows) co
   return found;
 }
 
-/// A key of the file as a setting; `place` is "run.yaml:3".
-Setting read_entry(Command command, const YAML::Node& key, const YAML::Node& value, const std::string& place,
-                   const std::vector<OptionRow>& rows) {
+/// plan and doctor look at a run: they read its file and leave out what is only generate's.
+bool is_left_out(Command command, const std::string& name) {
+  if (command != Command::kPlan && command != Command::kDoctor) return false;
+  Options defaults;
+  const std::vector<OptionRow> rows = option_rows(Command::kGenerate, defaults);
+  return std::any_of(rows.begin(), rows.end(), [&](const OptionRow& row) { return row.info.name == name; });
+}
+
+/// A key of the file as a setting, nothing for one that is left out; `place` is "run.yaml:3".
+std::optional<Setting> read_entry(Command command, const YAML::Node& key, const YAML::Node& value,
+                                  const std::string& place, const std::vector<OptionRow>& rows) {
   if (!key.IsScalar()) throw Error(Code::kUsage, fmt::format("{}: expected a key", place));
   const std::string name = key.Scalar();
   std::vector<std::string> names;
@@ -114,6 +125,7 @@ Setting read_entry(Command command, const YAML::Node& key, const YAML::Node& val
     if (row.info.name != "config") names.emplace_back(row.info.name);
   }
   if (std::find(names.begin(), names.end(), name) == names.end()) {
+    if (is_left_out(command, name)) return std::nullopt;
     throw Error(Code::kUsage, fmt::format("{}: '{}' is no option of octet {}{}", place, name, command_name(command),
                                           did_you_mean(name, names)));
   }
@@ -121,7 +133,7 @@ Setting read_entry(Command command, const YAML::Node& key, const YAML::Node& val
     const std::string_view found = value.IsNull() ? "none" : value.IsMap() ? "a map" : "a list";
     throw Error(Code::kUsage, fmt::format("{}: {} expects one value, found {}", place, name, found));
   }
-  return {name, value.Scalar(), Origin::kFile, place};
+  return Setting{name, value.Scalar(), Origin::kFile, place};
 }
 
 std::vector<YAML::Node> load_documents(const std::string& path) {
@@ -139,12 +151,31 @@ const Setting* find_setting(const std::vector<Setting>& settings, std::string_vi
   return found == settings.end() ? nullptr : &*found;
 }
 
+/// The arguments with a flag before replay's RUN.json, the only one that may stand without.
+std::vector<const char*> named_arguments(Command command, std::span<const char* const> words) {
+  std::vector<const char*> arguments;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (command == Command::kReplay && i == 1 && words[i][0] != '-') arguments.push_back("--record");
+    arguments.push_back(words[i]);
+  }
+  return arguments;
+}
+
+std::string version_text(std::span<const char* const> words) {
+  if (words.empty()) return version_line();
+  if (words.size() == 1 && std::string_view(words[0]) == "--json") return version_json().dump() + "\n";
+  throw Error(Code::kUsage, fmt::format("--version: expected --json or nothing, found '{}'", words[0]));
+}
+
 }  // namespace
 
 Invocation read_command_line(int argc, const char* const* argv) {
+  const std::span words(argv, static_cast<size_t>(argc));
   const std::string_view first = argc > 1 ? argv[1] : "";
   if (first == "--help" || first == "-h") return {.text = program_help()};
-  if (first == "--version") return {.text = version_line()};
+  if (first == "--version") return {.text = version_text(words.subspan(2))};
+  if (first == "help") return {.text = words.size() > 2 ? command_help(find_command(words[2])) : program_help()};
+  if (first == "config") return {.text = config_text(words.subspan(2))};
   if (first.empty()) throw Error(Code::kUsage, "no command given (octet --help lists them)");
   if (first.starts_with("-")) {
     throw Error(Code::kUsage, fmt::format("expected a command before '{}' (octet --help lists them)", first));
@@ -153,12 +184,13 @@ Invocation read_command_line(int argc, const char* const* argv) {
   Options defaults;
   const std::vector<OptionRow> rows = option_rows(command, defaults);
   FlagParser parser(command, rows);
-  for (const std::string_view word : std::span(argv, static_cast<size_t>(argc)).subspan(2)) {
+  for (const std::string_view word : words.subspan(2)) {
     if (!word.starts_with("--") || !word.ends_with("=")) continue;  // CLI11 would take the next word for the value
     throw Error(Code::kUsage, fmt::format("{}: '{}' has no value", first, word));
   }
+  const std::vector<const char*> flags = named_arguments(command, words.subspan(1));
   try {
-    parser.app.parse(argc - 1, argv + 1);
+    parser.app.parse(static_cast<int>(flags.size()), flags.data());
   } catch (const CLI::CallForHelp&) {
     return {.text = command_help(command)};
   } catch (const CLI::ParseError& e) {
@@ -177,27 +209,32 @@ std::vector<Setting> read_yaml(Command command, const std::string& path) {
   std::vector<Setting> settings;
   for (const auto& entry : documents[0]) {  // yaml-cpp keeps repeated keys, and would return the first
     const std::string place = fmt::format("{}:{}", path, entry.first.Mark().line + 1);
-    const Setting setting = read_entry(command, entry.first, entry.second, place, rows);
-    if (const Setting* earlier = find_setting(settings, setting.name)) {
-      throw Error(Code::kUsage, fmt::format("{}: '{}' was given already at {}", place, setting.name, earlier->place));
+    const std::optional<Setting> setting = read_entry(command, entry.first, entry.second, place, rows);
+    if (!setting) continue;
+    if (const Setting* earlier = find_setting(settings, setting->name)) {
+      throw Error(Code::kUsage, fmt::format("{}: '{}' was given already at {}", place, setting->name, earlier->place));
     }
-    settings.push_back(setting);
+    settings.push_back(*setting);
   }
   return settings;
 }
 
-ResolvedOptions gather_options(const Invocation& invocation) {
+std::vector<Setting> gather_settings(const Invocation& invocation) {
   const Command command = invocation.command;
   std::vector<Setting> settings = environment_settings(command);
   settings.insert(settings.end(), invocation.flags.begin(), invocation.flags.end());
-  const bool takes_yaml = command == Command::kGenerate || command == Command::kScore;
+  const bool takes_yaml = command != Command::kSynth;  // whose --config is another file
   const Setting* config = find_setting(invocation.flags, "config");
   if (config == nullptr) config = find_setting(settings, "config");
   if (takes_yaml && config != nullptr) {
     const std::vector<Setting> file = read_yaml(command, config->text);
     settings.insert(settings.end(), file.begin(), file.end());
   }
-  return resolve_options(command, std::move(settings));
+  return settings;
+}
+
+ResolvedOptions gather_options(const Invocation& invocation) {
+  return resolve_options(invocation.command, gather_settings(invocation));
 }
 
 }  // namespace octet

@@ -22,6 +22,9 @@ Invocation read_command_line(int argc, const char* const* argv);
 /// that is not a plain one, and for a text that is not YAML.
 std::vector<Setting> read_yaml(Command command, const std::string& path);
 
+/// Flags, variables and, when any of the two names one, the YAML file, unresolved.
+std::vector<Setting> gather_settings(const Invocation& invocation);
+
 /// Flags, variables and, when any of the two names one, the YAML file; resolved.
 ResolvedOptions gather_options(const Invocation& invocation);
 

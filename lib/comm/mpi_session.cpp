@@ -119,6 +119,24 @@ std::vector<double> MpiSession::all_gather(std::span<const double> own) {
   return all;
 }
 
+std::vector<std::string> MpiSession::gather_texts(const std::string& own) {
+  const Watchdog::Trail trail(watchdog_.get(), {Collective::kGather});
+  const auto ranks = static_cast<size_t>(size_);
+  int length = static_cast<int>(own.size());
+  std::vector<int> lengths(ranks), offsets(ranks, 0);
+  check(MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, handle_->world), "gather lengths");
+  for (size_t r = 1; r < ranks; ++r) offsets[r] = offsets[r - 1] + lengths[r - 1];
+  std::string all(static_cast<size_t>(offsets.back() + lengths.back()), '\0');
+  check(MPI_Allgatherv(own.data(), length, MPI_BYTE, all.data(), lengths.data(), offsets.data(), MPI_BYTE,
+                       handle_->world),
+        "gather texts");
+  std::vector<std::string> texts;
+  for (size_t r = 0; r < ranks; ++r) {
+    texts.push_back(all.substr(static_cast<size_t>(offsets[r]), static_cast<size_t>(lengths[r])));
+  }
+  return texts;
+}
+
 std::optional<Code> MpiSession::meet_failing(Code own) {
   if (size_ == 1) return own;
   if (watchdog_) watchdog_->stand_down();  // the others wait, and will hear why from here

@@ -65,6 +65,9 @@ class MpiSession {
   /// Collective: `own` of every rank, in rank order, on every rank; all ranks give the same count.
   std::vector<double> all_gather(std::span<const double> own);
 
+  /// Collective: the text of every rank, in rank order, on every rank.
+  std::vector<std::string> gather_texts(const std::string& own);
+
   /// For an error that was not agreed on: waits a moment for the other ranks to fail too. Returns rank 0's code when
   /// all did, so that every rank can return it and rank 0 print; nothing when some are busy elsewhere (then print,
   /// abort).

@@ -18,6 +18,9 @@ void visit_options(Command command, O& o, Visit&& visit) {
     case Command::kScore: return visit_score(o, visit);
     case Command::kInspect: return visit(o.run.model, kModelInfo);
     case Command::kSynth: return visit_synth(o, visit);
+    case Command::kPlan: return visit_plan(o, visit);
+    case Command::kDoctor: return visit_doctor(o, visit);
+    case Command::kReplay: return visit_replay(o, visit);
   }
 }
 

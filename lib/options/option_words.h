@@ -15,6 +15,9 @@ constexpr std::string_view command_name(Command c) {
     case Command::kScore: return "score";
     case Command::kInspect: return "inspect";
     case Command::kSynth: return "synth";
+    case Command::kPlan: return "plan";
+    case Command::kDoctor: return "doctor";
+    case Command::kReplay: return "replay";
   }
   return "?";
 }

@@ -89,6 +89,26 @@ struct SynthOptions {
   std::string output;  ///< folder to write
 };
 
+/// `octet plan`.
+struct PlanOptions {
+  int64_t ranks = 8;
+  double card_gib = 80;  ///< memory of a rank
+  bool json = false;
+};
+
+/// `octet doctor`.
+struct DoctorOptions {
+  std::string model;  ///< empty: the model is not looked at
+  bool json = false;
+};
+
+/// `octet replay`.
+struct ReplayOptions {
+  std::string record;  ///< OUT.run.json of an earlier run
+  std::string output;  ///< empty: the record's own
+  bool force = false;
+};
+
 struct Options {
   /// By name, where the value was written: "--max-batch", "OCTET_MAX_BATCH" or "run.yaml:3"; absent for defaults.
   std::map<std::string, std::string> places;
@@ -99,10 +119,14 @@ struct Options {
   GenerateOptions generate;
   ScoreOptions score;
   SynthOptions synth;
+  PlanOptions plan;
+  DoctorOptions doctor;
+  ReplayOptions replay;
 };
 
 /// What the program is asked to do; each command has its own list of options (option_list.h).
-enum class Command { kGenerate, kScore, kInspect, kSynth };
-inline constexpr Command kCommands[] = {Command::kGenerate, Command::kScore, Command::kInspect, Command::kSynth};
+enum class Command { kGenerate, kScore, kInspect, kSynth, kPlan, kDoctor, kReplay };
+inline constexpr Command kCommands[] = {Command::kGenerate, Command::kScore,  Command::kInspect, Command::kSynth,
+                                        Command::kPlan,     Command::kDoctor, Command::kReplay};
 
 }  // namespace octet

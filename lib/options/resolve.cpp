@@ -148,7 +148,7 @@ std::vector<OptionRow> option_rows(Command command, Options& o) {
   return rows;
 }
 
-ResolvedOptions resolve_options(Command command, std::vector<Setting> settings) {
+ResolvedOptions resolve_settings(Command command, std::vector<Setting> settings) {
   ResolvedOptions resolved;
   const std::vector<OptionRow> rows = option_rows(command, resolved.options);
   std::stable_sort(settings.begin(), settings.end(), [](const auto& a, const auto& b) { return a.origin < b.origin; });
@@ -159,7 +159,12 @@ ResolvedOptions resolve_options(Command command, std::vector<Setting> settings) 
     resolved.written[s.name] = s;
     resolved.options.places[s.name] = s.place;
   }
-  require_all(rows, command);
+  return resolved;
+}
+
+ResolvedOptions resolve_options(Command command, std::vector<Setting> settings) {
+  ResolvedOptions resolved = resolve_settings(command, std::move(settings));
+  require_all(option_rows(command, resolved.options), command);
   return resolved;
 }
 

@@ -41,7 +41,9 @@ struct ResolvedOptions {
 };
 
 /// Applies the settings from the weakest origin to the strongest. Error{kUsage} for a value that does not parse, even
-/// if a stronger one replaces it, and for a required option nobody gave.
+/// if a stronger one replaces it. Required options may be missing.
+ResolvedOptions resolve_settings(Command command, std::vector<Setting> settings);
+/// The same; Error{kUsage} for a required option nobody gave.
 ResolvedOptions resolve_options(Command command, std::vector<Setting> settings);
 
 /// What this build can do.

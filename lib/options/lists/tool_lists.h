@@ -1,4 +1,4 @@
-// The options of the commands that are one process: they look at files or write them.
+// The options of the commands around a run: they look at files and machines, or write files.
 #pragma once
 
 #include "options/lists/run_list.h"
@@ -20,6 +20,56 @@ void visit_synth(O& o, Visit&& visit) {
                              .help = "folder to write the checkpoint into",
                              .required = true});
   visit(s.seed, OptionInfo{.name = "seed", .group = "Files", .value = "N", .help = "seed of the weights"});
+}
+
+inline constexpr OptionInfo kJsonInfo = {
+    .name = "json", .group = "Output", .help = "JSON for programs on stdout, instead of text for people"};
+
+template <class O, class Visit>
+void visit_plan(O& o, Visit&& visit) {
+  auto& p = o.plan;
+  visit(o.run.model, kModelInfo);
+  visit(p.ranks, OptionInfo{.name = "ranks",
+                            .group = "Machine",
+                            .value = "N",
+                            .help = "ranks to plan for: 1, 2, 4 or 8",
+                            .range = kFromOne});
+  visit(p.card_gib, OptionInfo{.name = "card_gib",
+                               .group = "Machine",
+                               .value = "G",
+                               .help = "memory of a rank, in GiB",
+                               .range = {.least = 0, .above_least = true}});
+  visit(p.json, kJsonInfo);
+  visit_run(o, visit);
+}
+
+template <class O, class Visit>
+void visit_doctor(O& o, Visit&& visit) {
+  visit(o.doctor.model, OptionInfo{.name = "model",
+                                   .group = "Files",
+                                   .letter = 'm',
+                                   .value = "DIR",
+                                   .help = "checkpoint folder to look at, and to plan the memory of",
+                                   .absent = "none"});
+  visit(o.doctor.json, kJsonInfo);
+  visit_run(o, visit);
+}
+
+template <class O, class Visit>
+void visit_replay(O& o, Visit&& visit) {
+  auto& r = o.replay;
+  visit(r.record, OptionInfo{.name = "record",
+                             .group = "Files",
+                             .value = "RUN.json",
+                             .help = "OUT.run.json of the run to repeat; may stand without its flag",
+                             .required = true});
+  visit(r.output, OptionInfo{.name = "output",
+                             .group = "Files",
+                             .letter = 'o',
+                             .value = "FILE",
+                             .help = "completions of the repetition",
+                             .absent = "the record's"});
+  visit(r.force, OptionInfo{.name = "force", .group = "Files", .help = "overwrite existing output files"});
 }
 
 }  // namespace octet

@@ -1,0 +1,24 @@
+// How much scratch a step of the CPU backend takes: the same allocations in the same order as lib/layers and
+// kernels/cpu make them, played on a model of the arena.
+#pragma once
+
+#include <cstdint>
+
+#include "model/config.h"
+#include "options/options.h"
+
+namespace octet {
+
+/// The largest step of a run.
+struct StepSize {
+  int64_t tokens = 0;    ///< rows of the step
+  int64_t segments = 0;  ///< sequences in it
+  int64_t samples = 0;   ///< rows whose logits are wanted
+  int64_t context = 0;   ///< longest sequence, in tokens
+};
+
+/// Bytes the arena holds after such a step, at most: an expert may get all tokens, and one sequence all rows but the
+/// other sequences' one.
+int64_t scratch_bytes(const ModelConfig& config, Numerics numerics, int ranks, const StepSize& step);
+
+}  // namespace octet
