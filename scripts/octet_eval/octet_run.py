@@ -46,9 +46,14 @@ def run_octet(arguments, ranks=1, program=None, launcher="mpirun --oversubscribe
     except subprocess.TimeoutExpired as error:
         raise EvalError(f"octet ran longer than {timeout} s") from error
     if done.returncode not in (0, LINES_FAILED):
-        tail = "\n".join((done.stderr or "").strip().splitlines()[-12:]) if quiet else ""
-        raise EvalError(f"octet ended with {done.returncode}{': ' + tail if tail else ''}")
+        raise EvalError(f"octet ended with {done.returncode}{message_in(done.stderr) if quiet else ''}")
     return done.returncode
+
+
+def message_in(stderr):
+    """octet's one message of a failed run, without progress and mpirun's own paragraph."""
+    lines = [line for line in stderr.splitlines() if line.startswith("octet: ")]
+    return f": {lines[0].removeprefix('octet: ')}" if lines else ""
 
 
 def output_of(arguments, program=None):

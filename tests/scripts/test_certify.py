@@ -51,6 +51,7 @@ class Certify(unittest.TestCase):
             self.assertEqual(code, 1)
             self.assertEqual(archive["checks"]["sanity"]["status"], "FAILED")
             self.assertIn("NOT CERTIFIED", out)
+        self.assertEqual(archive["checks"]["sanity"]["reason"], "octet ended with 7: does not fit")
 
     def test_a_tool_call_must_satisfy_its_schema(self):
         code, out, _ = self.certify("--checks", "tools")
