@@ -13,6 +13,7 @@
 #include "options/environment.h"
 #include "options/launcher.h"
 #include "options_cli.h"
+#include "version.h"
 
 namespace octet {
 namespace {
