@@ -6,6 +6,7 @@ import tempfile
 import unittest
 
 from support import DATA, call
+import certify
 import gsm8k
 import needle
 from octet_eval.files import read_json
@@ -46,6 +47,12 @@ class Words(unittest.TestCase):
                                      "--max-length", 5000 if LONG else 300, "--", "-q", "--max-batch", 8)
         self.assertEqual(result["prompts"], 50 if LONG else 5)
         self.assertEqual(result["found"], result["prompts"])
+
+    @unittest.skipUnless(LONG, "long lane only: set OCTET_TEST_LONG=1")
+    def test_the_small_model_is_certified(self):
+        code, out, err = call(certify.main, "--reduced", "-m", MODEL, "-R", 2, "--octet", PROGRAM)
+        self.assertEqual(code, 0, out + err)
+        self.assertIn("CERTIFIED: 6 checks passed, 0 failed, 1 skipped", out)
 
 
 if __name__ == "__main__":
