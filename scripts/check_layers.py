@@ -33,6 +33,7 @@ MAY_ALSO_INCLUDE = (
     ("kernels/*/context.h", "comm/mpi_session.h"),          # a context carries its rank's session
     ("lib/model/*", "options/options.h"),
     ("lib/io/prompts.h", "options/options.h"),              # the words a line may use: plain enums
+    ("lib/io/line_text.cpp", "text/utf8.h"),                # lines must be UTF-8 before they can be JSON
     ("lib/engine/*", "runtime/runner.h"),                   # the one interface
     ("lib/engine/*", "model/batch.h"),                      # its plan
     ("lib/engine/*", "model/config.h"),

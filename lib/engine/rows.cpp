@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/row_parts.h"
+
 namespace octet {
 namespace {
 
@@ -11,46 +13,49 @@ Json row_head(const Prompt& prompt) {
   return Json::object({{"id", prompt.id}, {"line", prompt.line}});
 }
 
-Json usage(int64_t prompt_tokens, int64_t completion_tokens) {
+Json usage(const TokenSums& sums) {
   return Json::object(
-      {{"prompt_tokens", prompt_tokens}, {"completion_tokens", completion_tokens}, {"cached_tokens", 0}});
+      {{"prompt_tokens", sums.prompt}, {"completion_tokens", sums.completion}, {"cached_tokens", sums.cached}});
 }
 
-Json milliseconds(int64_t us) {
-  return static_cast<double>(us) / 1000;
-}
-
-Json timing_object(const Timing& t) {
-  return Json::object({{"queue_ms", milliseconds(t.queue_us)},
-                       {"prefill_ms", milliseconds(t.prefill_us)},
-                       {"ttft_ms", milliseconds(t.ttft_us())},
-                       {"ttft_sched_ms", milliseconds(t.prefill_us)},
-                       {"decode_ms", milliseconds(t.decode_us)},
-                       {"total_ms", milliseconds(t.total_us())}});
-}
-
-/// The text of a completion that no stop string cut.
-std::string decoded(const Finished& finished, const Tokenizer& tokenizer) {
-  std::vector<TokenId> tokens = finished.tokens;
-  if (finished.ended_by_eos) tokens.pop_back();
-  std::erase_if(tokens, [&](TokenId t) { return t >= tokenizer.vocab_size(); });  // padding of the model's vocabulary
-  return tokenizer.decode(tokens);
+/// Appends what a native row says of one completion.
+void set_answer(Json& row, const Prompt& prompt, const Completion& completion, const Answer& answer,
+                const Tokenizer* tokenizer) {
+  Json ids = Json::array();
+  for (const TokenId token : completion.finished.tokens) ids.push(token);
+  row.set(prompt.is_chat() ? "message" : "text", prompt.is_chat() ? answer.message : answer.text);
+  row.set("token_ids", std::move(ids));
+  row.set("finish_reason", answer.finish_reason);
+  if (!answer.stop_reason.is(Json::Kind::kNull)) row.set("stop_reason", answer.stop_reason);
+  if (prompt.logprobs) row.set("logprobs", chat_logprobs(completion, tokenizer));
 }
 
 }  // namespace
 
-Json completion_row(const Prompt& prompt, const Finished& finished, const Timing& timing, const Tokenizer* tokenizer) {
-  Json text = nullptr;
-  if (tokenizer) text = finished.text ? *finished.text : decoded(finished, *tokenizer);
-  Json ids = Json::array();
-  for (const TokenId token : finished.tokens) ids.push(token);
+Json completion_row(const Prompt& prompt, const ChatProvenance& provenance, std::span<const Completion> choices,
+                    std::string_view input_hash, const RowContext& context) {
+  std::vector<Answer> answers;
+  const std::string request_id = hex_id(prompt, input_hash, "answer");
+  for (const Completion& c : choices) {
+    answers.push_back(
+        answer_of(prompt, provenance, c, request_id + ":" + std::to_string(c.finished.choice), context.tokenizer));
+  }
+  if (prompt.is_openai()) return openai_row(prompt, provenance, choices, answers, input_hash, context);
+
   Json row = row_head(prompt);
-  row.set("text", std::move(text));
-  row.set("token_ids", std::move(ids));
-  row.set("finish_reason", finished.reason == FinishReason::kStop ? "stop" : "length");
-  row.set("usage", usage(finished.prompt_tokens, static_cast<int64_t>(finished.tokens.size())));
-  row.set("timing", timing_object(timing));
-  row.set("x", Json::object({{"seed", finished.seed}}));
+  if (choices.size() == 1) {
+    set_answer(row, prompt, choices[0], answers[0], context.tokenizer);
+  } else {
+    Json list = Json::array();
+    for (size_t i = 0; i < choices.size(); ++i) {
+      Json& own = list.push(Json::object({{"index", choices[i].finished.choice}}));
+      set_answer(own, prompt, choices[i], answers[i], context.tokenizer);
+    }
+    row.set("choices", std::move(list));
+  }
+  row.set("usage", usage(token_sums(prompt, choices)));
+  row.set("timing", timing_object(choices));
+  row.set("x", x_object(prompt, provenance, choices, answers, input_hash));
   row.set("error", nullptr);
   return row;
 }
@@ -69,24 +74,24 @@ Json score_row(const Prompt& prompt, const Score& score, const Timing& timing) {
   row.set("logprobs", std::move(logprobs));
   row.set("greedy", std::move(greedy));
   row.set("sum_logprob", sum);
-  row.set("usage", usage(static_cast<int64_t>(prompt.inputs.front().tokens->size()),
-                         static_cast<int64_t>(prompt.continuation.size())));
+  row.set("usage",
+          usage({.prompt = std::ssize(*prompt.inputs.front().tokens), .completion = std::ssize(prompt.continuation)}));
   row.set("timing", timing_object(timing));
   row.set("error", nullptr);
   return row;
 }
 
-Json error_row(const Prompt& prompt, const ItemError& error, PromptForm form) {
-  Json object = Json::object({{"code", error.code}, {"message", error.message}, {"line", prompt.line}});
-  if (error.limit) object.set("limit", *error.limit);
-  if (error.got) object.set("got", *error.got);
-  Json row = row_head(prompt);
+Json error_row(const Prompt& prompt, const ItemError& error, PromptForm form, std::string_view input_hash) {
+  if (prompt.is_openai()) return openai_error_row(prompt, error, input_hash);
+  const bool score = form == PromptForm::kScore;
+  const char* answer = prompt.is_chat() ? "message" : "text";
   const std::vector<const char*> keys =
-      form == PromptForm::kScore
-          ? std::vector<const char*>{"logprobs", "greedy", "sum_logprob", "usage", "timing"}
-          : std::vector<const char*>{"text", "token_ids", "finish_reason", "usage", "timing", "x"};
+      score ? std::vector<const char*>{"logprobs", "greedy", "sum_logprob", "usage", "timing"}
+            : std::vector<const char*>{answer, "token_ids", "finish_reason", "usage", "timing"};
+  Json row = row_head(prompt);
   for (const char* key : keys) row.set(key, nullptr);
-  row.set("error", std::move(object));
+  if (!score) row.set("x", Json::object({{"input_hash", input_hash}}));
+  row.set("error", error_object(prompt, error));
   return row;
 }
 

@@ -90,7 +90,11 @@ SamplingDefaults with_flags(SamplingDefaults defaults, const RequestOptions& fla
 ops::SampleParams sampling_of(const Prompt& prompt, const SamplingDefaults& defaults, uint64_t base_seed) {
   return {.temperature = static_cast<float>(prompt.temperature.value_or(defaults.temperature)),
           .top_p = static_cast<float>(prompt.top_p.value_or(defaults.top_p)),
+          .min_p = static_cast<float>(prompt.min_p.value_or(0)),
           .top_k = static_cast<int32_t>(prompt.top_k.value_or(defaults.top_k)),
+          .repetition_penalty = static_cast<float>(prompt.repetition_penalty.value_or(1)),
+          .presence_penalty = static_cast<float>(prompt.presence_penalty.value_or(0)),
+          .frequency_penalty = static_cast<float>(prompt.frequency_penalty.value_or(0)),
           .seed = prompt.seed ? *prompt.seed : derived_seed(base_seed, id_text(prompt.id))};
 }
 

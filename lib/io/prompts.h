@@ -19,6 +19,7 @@ struct ItemError {
   std::string code;
   std::string message;
   std::optional<int64_t> limit, got;
+  std::string param = {};  ///< the key it is about, empty if there is none
 };
 
 /// A prompt as text or as token ids; exactly one is there.
@@ -56,8 +57,16 @@ struct Prompt {
   std::vector<int32_t> stop_token_ids;
   std::optional<bool> add_bos;  ///< "add_special_tokens"
   bool ignore_eos = false;
-  std::vector<std::string> unknown_keys;  ///< of a body
+  std::vector<std::string> unknown_keys;  ///< of a batch line and its body
   std::optional<ItemError> error;
+  /// Why the line is no UTF-8 (a lone surrogate is none either): an error, unless U+FFFD shall stand for what is wrong,
+  /// which is how the members above were read.
+  std::optional<ItemError> ill_formed = {};
+
+  bool is_chat() const { return !messages.is(Json::Kind::kNull); }
+  bool is_openai() const { return form != LineForm::kNative; }
+  /// Completions of each input.
+  int64_t samples() const { return n.value_or(1); }
 };
 
 /// What the lines of an input are.
@@ -70,7 +79,14 @@ enum class PromptForm {
 /// The whole file, or stdin for "-". Error{kInput} if it cannot be read.
 std::string read_input(const std::string& path);
 
-/// Every line of `text` but the blank ones, in order. A trailing CR and a leading byte order mark are dropped.
+/// What the lines of the file called so are, for generate: a .txt file has a prompt a line.
+PromptForm prompt_form(std::string_view path);
+
+/// One line, which is not blank; `number` counts from 1. A trailing CR, and a byte order mark of line 1, are dropped.
+/// Whether an earlier line has its id is for the caller to find out.
+Prompt parse_prompt(std::string_view line, int64_t number, PromptForm form);
+
+/// Every line of `text` but the blank ones, in order; the second line of an id is an error.
 std::vector<Prompt> parse_prompts(std::string_view text, PromptForm form);
 
 /// The id as text: what must be unique, seeds are derived from and tensors are named after.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,18 +15,19 @@ namespace {
 
 class Requests : public ::testing::Test {
  protected:
-  std::variant<Request, ItemError> generate(const std::string& line) {
-    const std::vector<Prompt> prompts = parse_prompts(line, PromptForm::kGenerate);
-    EXPECT_FALSE(prompts.at(0).error) << prompts[0].error->message;
-    return generate_request(prompts[0], 0, limits_, options_, defaults_);
+  std::variant<ItemRequests, ItemError> generate(const std::string& line, PromptForm form = PromptForm::kGenerate) {
+    const Prompt prompt = parse_prompt(line, 1, form);
+    EXPECT_FALSE(prompt.error) << prompt.error->message;
+    return generate_requests(prompt, 0, limits_, options_, defaults_);
   }
-  Request request(const std::string& line) {
+  ItemRequests item(const std::string& line) {
     const auto made = generate(line);
     if (const ItemError* error = std::get_if<ItemError>(&made)) ADD_FAILURE() << error->message;
-    return std::holds_alternative<Request>(made) ? std::get<Request>(made) : Request{};
+    return std::holds_alternative<ItemRequests>(made) ? std::get<ItemRequests>(made) : ItemRequests{{Request{}}, {}};
   }
-  ItemError error(const std::string& line) {
-    const auto made = generate(line);
+  Request request(const std::string& line) { return item(line).requests.at(0); }
+  ItemError error(const std::string& line, PromptForm form = PromptForm::kGenerate) {
+    const auto made = generate(line, form);
     EXPECT_TRUE(std::holds_alternative<ItemError>(made));
     return std::holds_alternative<ItemError>(made) ? std::get<ItemError>(made) : ItemError{};
   }
@@ -84,11 +86,61 @@ TEST_F(Requests, NeedATokenizerForTextAndStopStrings) {
   EXPECT_EQ(request(R"({"prompt_token_ids":[1]})").tokens.size(), 1u);
 }
 
-TEST_F(Requests, RefuseTextThatIsNotUtf8) {
-  const std::vector<Prompt> prompts = parse_prompts("a\xff", PromptForm::kText);
-  const auto made = generate_request(prompts.at(0), 0, limits_, options_, defaults_);
-  ASSERT_TRUE(std::holds_alternative<ItemError>(made));
-  EXPECT_EQ(std::get<ItemError>(made).message, "the prompt is not valid UTF-8");
+TEST_F(Requests, RefuseTextThatIsNotUtf8UnlessToldToReplaceIt) {
+  const ItemError text = error("a\xff", PromptForm::kText);
+  EXPECT_EQ(text.code + ": " + text.message, "invalid_request: line 1 is not valid UTF-8: byte 1 is no UTF-8");
+  EXPECT_EQ(error("{\"prompt\":\"a\xff\"}").code, "invalid_json");
+  EXPECT_EQ(error(R"({"prompt":"a\ud800"})").message, "line 1 is not valid UTF-8: \\ud800 is half of a surrogate pair");
+  options_.replace_invalid_utf8 = true;
+  const std::vector<TokenId> replaced = request("{\"prompt\":\"a\xef\xbf\xbd\"}").tokens;
+  EXPECT_EQ(request("{\"prompt\":\"a\xff\"}").tokens, replaced);
+  EXPECT_EQ(request(R"({"prompt":"a\ud800"})").tokens, replaced);
+}
+
+TEST_F(Requests, MakeEverySampleOfEveryPrompt) {
+  const ItemRequests made = item(R"({"custom_id":"a","method":"POST","url":"/v1/completions",)"
+                                 R"("body":{"prompt":[[7,8],[9]],"n":2,"seed":18446744073709551615,"logprobs":3,)"
+                                 R"("stop_token_ids":[4]}})");
+  ASSERT_EQ(made.requests.size(), 4u);
+  for (size_t i = 0; i < 4; ++i) {
+    const Request& r = made.requests[i];
+    EXPECT_EQ(r.choice, static_cast<int32_t>(i));
+    EXPECT_EQ(r.tokens, i < 2 ? (std::vector<TokenId>{7, 8}) : (std::vector<TokenId>{9}));
+    EXPECT_EQ(r.sampling.seed, i % 2 == 0 ? 18446744073709551615u : 0u) << "the seed wraps";
+    EXPECT_EQ(r.max_new_tokens, i < 2 ? 8 : 9);
+    EXPECT_EQ(r.logprobs, 3);
+    EXPECT_EQ(r.stop_token_ids, std::vector<TokenId>{4});
+  }
+}
+
+TEST_F(Requests, LetALineDecideAboutItsBos) {
+  const std::vector<TokenId> plain = tokenizer_.encode("12 plums");
+  EXPECT_EQ(request(R"({"prompt":"12 plums","add_special_tokens":false})").tokens, plain);
+  options_.bos = Bos::kNever;
+  EXPECT_EQ(request(R"({"prompt":"12 plums","add_special_tokens":true})").tokens.size(), plain.size() + 1);
+}
+
+TEST_F(Requests, TakeTheServedModelAlone) {
+  limits_.model = "tiny";
+  EXPECT_EQ(request(R"({"prompt_token_ids":[1],"model":"tiny"})").tokens.size(), 1u);
+  EXPECT_NE(error(R"({"prompt_token_ids":[1],"model":"huge"})").message.find("expected \"tiny\""), std::string::npos);
+  options_.ignore_model = true;
+  EXPECT_EQ(request(R"({"prompt_token_ids":[1],"model":"huge"})").tokens.size(), 1u);
+}
+
+TEST_F(Requests, WarnOfAnUnknownKeyOnceAndRefuseItWhenStrict) {
+  std::set<std::string> warned;
+  limits_.warned = &warned;
+  const std::string line = R"({"custom_id":"a","method":"POST","url":"/v1/completions","body":{"prompt":[7],"usr":1}})";
+  request(line);
+  request(line);
+  EXPECT_EQ(warned, std::set<std::string>{"unknown key \"usr\" is ignored"});
+  options_.strict = true;
+  EXPECT_EQ(error(line).message, "unknown key \"usr\"");
+}
+
+TEST_F(Requests, RefuseAStopTokenOutsideTheVocabulary) {
+  EXPECT_EQ(error(R"({"prompt_token_ids":[1],"stop_token_ids":[1014]})").param, "stop_token_ids");
 }
 
 TEST_F(Requests, ScoreWithAnySplitOfTheirTokens) {
@@ -114,7 +166,15 @@ TEST(Sampling, TakesTheLineThenTheFlagThenTheModel) {
   const SamplingDefaults defaults = with_flags(read_generation_config(folder.path()), flags);
   Prompt prompt;
   prompt.top_k = 7;
+  prompt.min_p = 0.25;
+  prompt.repetition_penalty = 1.5;
+  prompt.presence_penalty = -1;
+  prompt.frequency_penalty = 0.5;
   const ops::SampleParams params = sampling_of(prompt, defaults, 0);
+  EXPECT_EQ(params.min_p, 0.25f);
+  EXPECT_EQ(params.repetition_penalty, 1.5f);
+  EXPECT_EQ(params.presence_penalty, -1);
+  EXPECT_EQ(params.frequency_penalty, 0.5f);
   EXPECT_EQ(params.temperature, 0.6f);
   EXPECT_EQ(params.top_p, 0.5f);
   EXPECT_EQ(params.top_k, 7);

@@ -52,7 +52,7 @@ class StopInScheduler : public ::testing::Test {
     return {};
   }
   std::string text_of(const Finished& finished) {
-    const Json row = completion_row({}, finished, {}, &tokenizer_);
+    const Json row = completion_row({}, {}, std::vector<Completion>{{finished, {}}}, "", {.tokenizer = &tokenizer_});
     return row.find("text")->text;
   }
 

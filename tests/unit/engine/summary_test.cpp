@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/rows.h"
 
 namespace octet {
 namespace {
@@ -65,33 +64,6 @@ TEST(RunSummary, OfARunWithoutStepsHasZeroRates) {
   const Json json = RunSummary().to_json({RankReport{}});
   EXPECT_EQ(number(json, "output_throughput"), 0);
   EXPECT_EQ(number(json, "p99_itl_ms"), 0);
-}
-
-TEST(Rows, KeepTheFormatOfACompletion) {
-  Prompt prompt;
-  prompt.id = "a";
-  prompt.line = 3;
-  Finished f;
-  f.prompt_tokens = 2;
-  f.tokens = {5, 1};
-  f.reason = FinishReason::kStop;
-  f.seed = 9;
-  const Timing t{.queue_us = 1000, .prefill_us = 2500, .decode_us = 1};
-  EXPECT_EQ(completion_row(prompt, f, t, nullptr).dump(),
-            R"({"id":"a","line":3,"text":null,"token_ids":[5,1],"finish_reason":"stop",)"
-            R"("usage":{"prompt_tokens":2,"completion_tokens":2,"cached_tokens":0},)"
-            R"("timing":{"queue_ms":1,"prefill_ms":2.5,"ttft_ms":3.5,"ttft_sched_ms":2.5,"decode_ms":0.001,)"
-            R"("total_ms":3.501},"x":{"seed":9},"error":null})");
-}
-
-TEST(Rows, KeepTheFormatOfAnError) {
-  Prompt prompt;
-  prompt.id = Json(4);
-  prompt.line = 4;
-  const ItemError error{"context_length_exceeded", "too long", 10, 12};
-  EXPECT_EQ(error_row(prompt, error, PromptForm::kText).dump(),
-            R"({"id":4,"line":4,"text":null,"token_ids":null,"finish_reason":null,"usage":null,"timing":null,"x":null,)"
-            R"("error":{"code":"context_length_exceeded","message":"too long","line":4,"limit":10,"got":12}})");
 }
 
 }  // namespace
