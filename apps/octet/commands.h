@@ -21,5 +21,9 @@ int run_plan(const Options&);
 int run_doctor(const Options&, comm::MpiSession&);
 /// Repeats the run of a record; every rank calls it.
 int run_replay(const Options&, comm::MpiSession&);
+/// Texts to token ids or back, line by line; one process, no MPI.
+int run_tokenize(const Options&);
+/// Completions to messages, line by line; one process, no MPI.
+int run_parse(const Options&);
 
 }  // namespace octet

@@ -60,6 +60,17 @@ CommandText command_text(Command command) {
     case Command::kSynth:
       return {"write a synthetic checkpoint", "  octet synth --config config.json --seed 7 -o DIR\n",
               "Runs as one process, without mpirun. Here --config is the model's config.json.\n"};
+    case Command::kTokenize:
+      return {"texts to token ids, or back with --decode",
+              "  octet tokenize -m MODEL -i texts.jsonl -o ids.jsonl\n"
+              "  echo '{\"text\": \"Hello\"}' | octet tokenize -m MODEL -i - -o -\n",
+              "Runs as one process, without mpirun. A bad line becomes {\"error\": ...}. BOS is never added.\n"};
+    case Command::kParse:
+      return {
+          "completions to messages: reasoning, content, tool calls",
+          "  octet parse -i completions.jsonl -o messages.jsonl\n",
+          "Runs as one process, without mpirun. A bad line becomes {\"error\": ...}. parse_status is \"strict\" or\n"
+          "says what was lenient.\n"};
   }
   return {};
 }

@@ -71,6 +71,8 @@ int (*work_for_one(Command command))(const Options&) {
     case Command::kInspect: return run_inspect;
     case Command::kSynth: return run_synth;
     case Command::kPlan: return run_plan;
+    case Command::kTokenize: return run_tokenize;
+    case Command::kParse: return run_parse;
   }
   return nullptr;
 }

@@ -18,6 +18,8 @@ constexpr std::string_view command_name(Command c) {
     case Command::kPlan: return "plan";
     case Command::kDoctor: return "doctor";
     case Command::kReplay: return "replay";
+    case Command::kTokenize: return "tokenize";
+    case Command::kParse: return "parse";
   }
   return "?";
 }

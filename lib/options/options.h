@@ -89,6 +89,22 @@ struct SynthOptions {
   std::string output;  ///< folder to write
 };
 
+/// `octet tokenize`.
+struct TokenizeOptions {
+  std::string input;        ///< JSONL or "-"
+  std::string output;       ///< JSONL or "-"
+  bool force = false;       ///< overwrite an existing output
+  bool decode = false;      ///< ids to text instead
+  bool plain_text = false;  ///< special tokens written in a text are text
+};
+
+/// `octet parse`.
+struct ParseOptions {
+  std::string input;   ///< JSONL or "-"
+  std::string output;  ///< JSONL or "-"
+  bool force = false;  ///< overwrite an existing output
+};
+
 /// `octet plan`.
 struct PlanOptions {
   int64_t ranks = 8;
@@ -122,11 +138,14 @@ struct Options {
   PlanOptions plan;
   DoctorOptions doctor;
   ReplayOptions replay;
+  TokenizeOptions tokenize;
+  ParseOptions parse;
 };
 
 /// What the program is asked to do; each command has its own list of options (option_list.h).
-enum class Command { kGenerate, kScore, kInspect, kSynth, kPlan, kDoctor, kReplay };
-inline constexpr Command kCommands[] = {Command::kGenerate, Command::kScore,  Command::kInspect, Command::kSynth,
-                                        Command::kPlan,     Command::kDoctor, Command::kReplay};
+enum class Command { kGenerate, kScore, kInspect, kSynth, kTokenize, kParse, kPlan, kDoctor, kReplay };
+inline constexpr Command kCommands[] = {Command::kGenerate, Command::kScore,    Command::kInspect,
+                                        Command::kSynth,    Command::kTokenize, Command::kParse,
+                                        Command::kPlan,     Command::kDoctor,   Command::kReplay};
 
 }  // namespace octet

@@ -113,7 +113,7 @@ class CallReader {
  private:
   struct Parameters {
     std::vector<std::pair<std::string_view, std::string>> members;  // key, JSON text
-    std::vector<std::string_view> raw;                              // the value as written, beside each member
+    std::vector<std::string_view> raw;                              // the whole parameter, beside each member
     std::map<std::string_view, size_t> places;
   };
 
@@ -204,11 +204,15 @@ class CallReader {
     const std::string_view value = text_.substr(begin, tags_[tag_].begin - begin);
     go_to(tags_[tag_].end);
     if (head.string.empty()) findings_.note("string_assumed");
-    add(parameters, head.name, value, head.string == "false");
+    add(parameters, {head.name, value, text_.substr(tag.begin, at_ - tag.begin)}, head.string == "false");
     return true;
   }
 
-  void add(Parameters& parameters, std::string_view key, std::string_view value, bool is_json) {
+  struct Written {
+    std::string_view key, value, whole;
+  };
+  void add(Parameters& parameters, const Written& written, bool is_json) {
+    const auto& [key, value, whole] = written;
     if (is_json && !is_strict_json(value)) {
       findings_.note("args_repaired");
       is_json = false;
@@ -216,10 +220,10 @@ class CallReader {
     const auto [place, is_new] = parameters.places.emplace(key, parameters.members.size());
     if (is_new) {
       parameters.members.emplace_back(key, "");
-      parameters.raw.push_back(value);
+      parameters.raw.push_back(whole);
     } else {
       findings_.note("duplicate_parameter");
-      set_aside(std::exchange(parameters.raw[place->second], value));
+      set_aside(std::exchange(parameters.raw[place->second], whole));
     }
     parameters.members[place->second].second = is_json ? std::string(value) : python_json_string(value);
   }
@@ -329,6 +333,18 @@ ParsedMessage parse_completion(std::string_view completion, bool ended_by_eos, C
     message->tool_calls[i].id = "call_" + digest.substr(0, 24);
   }
   return std::move(*message);
+}
+
+Json message_json(const ParsedMessage& message) {
+  Json calls = Json::array();
+  for (const ToolCall& call : message.tool_calls) {
+    const Json function = Json::object({{"name", Json(call.name)}, {"arguments", Json(call.arguments)}});
+    calls.push(Json::object({{"id", Json(call.id)}, {"type", Json("function")}, {"function", function}}));
+  }
+  return Json::object({{"role", Json("assistant")},
+                       {"content", Json(message.content)},
+                       {"reasoning_content", Json(message.reasoning_content)},
+                       {"tool_calls", std::move(calls)}});
 }
 
 }  // namespace octet

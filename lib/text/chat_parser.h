@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "text/chat.h"
 
 namespace octet {
@@ -44,5 +45,8 @@ std::optional<ParsedMessage> parse_strict(std::string_view completion_with_eos, 
 /// tool_truncated (an unfinished call at the end is unparsed); trailing_text; layout (only blanks differ).
 ParsedMessage parse_completion(std::string_view completion, bool ended_by_eos, ChatMode mode,
                                const std::vector<std::string>& tool_names, std::string_view request_id);
+
+/// The message as OpenAI writes it: {role, content, reasoning_content, tool_calls: [{id, type, function}]}.
+Json message_json(const ParsedMessage& message);
 
 }  // namespace octet

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <iterator>
@@ -60,7 +61,7 @@ void keep_last_values(std::vector<std::pair<std::string, Json>>& members) {
     if (kept != i) members[kept] = std::move(members[i]);
     ++kept;
   }
-  members.resize(kept);
+  members.erase(members.begin() + static_cast<std::ptrdiff_t>(kept), members.end());
 }
 
 /// Recursive descent over one text. A member returns false where json.loads would raise an error.
@@ -109,7 +110,7 @@ class Reader {
     if (take("}")) return true;
     do {
       skip_white_space();
-      auto& [key, member] = value.members.emplace_back();
+      auto& [key, member] = value.members.emplace_back(std::string(), Json());
       if (peek() != '"' || !read_string(key)) return false;
       skip_white_space();
       if (!take(":")) return false;

@@ -22,6 +22,25 @@ void visit_synth(O& o, Visit&& visit) {
   visit(s.seed, OptionInfo{.name = "seed", .group = "Files", .value = "N", .help = "seed of the weights"});
 }
 
+template <class O, class Visit>
+void visit_tokenize(O& o, Visit&& visit) {
+  auto& t = o.tokenize;
+  visit(o.run.model, kModelInfo);
+  visit_files(t, "JSONL lines {text}, with --decode {ids}; or - for stdin", "JSONL lines {ids} or {text}; - for stdout",
+              visit);
+  visit(t.decode,
+        OptionInfo{.name = "decode", .group = "Texts", .help = "ids become text, special tokens written out"});
+  visit(t.plain_text, OptionInfo{.name = "plain_text",
+                                 .group = "Texts",
+                                 .help = "special tokens written in a text are read as text, not obeyed"});
+}
+
+template <class O, class Visit>
+void visit_parse(O& o, Visit&& visit) {
+  visit_files(o.parse, "JSONL lines {text, thinking?, tools?} or the output of a run; or - for stdin",
+              "JSONL lines {message, parse_status}; - for stdout", visit);
+}
+
 inline constexpr OptionInfo kJsonInfo = {
     .name = "json", .group = "Output", .help = "JSON for programs on stdout, instead of text for people"};
 
