@@ -38,6 +38,11 @@ CommandText command_text(Command command) {
               "  mpirun -np 8 octet score -m MODEL -i pairs.jsonl -o scores.jsonl\n"
               "  octet score -m MODEL -i pairs.jsonl -o scores.jsonl --dump-logits logits.safetensors --split 1\n",
               kSharedNotes};
+    case Command::kRender:
+      return {"the exact text and token ids that a line feeds the model",
+              "  octet render -m MODEL -i prompts.jsonl\n"
+              "  octet render -m MODEL -i chats.jsonl -o rendered.jsonl --thinking thinking --reasoning-effort max\n",
+              "Runs as one process, without mpirun, and reads no weights. A bad line becomes {\"error\": ...}.\n"};
     case Command::kInspect:
       return {"list the tensors of a checkpoint from the headers alone", "  octet inspect -m MODEL\n",
               "Runs as one process, without mpirun.\n"};

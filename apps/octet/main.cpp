@@ -68,6 +68,7 @@ int (*work_for_one(Command command))(const Options&) {
     case Command::kDoctor:
     case Command::kReplay:
     case Command::kScore: return nullptr;
+    case Command::kRender: return run_render;
     case Command::kInspect: return run_inspect;
     case Command::kSynth: return run_synth;
     case Command::kPlan: return run_plan;

@@ -38,9 +38,6 @@ Json timing_object(const Timing& timing);
 Json x_object(const Prompt& prompt, const ChatProvenance& provenance, std::span<const Completion> choices,
               std::span<const Answer> answers, std::string_view input_hash);
 
-/// {"code","message","line","limit"?,"got"?}.
-Json error_object(const Prompt& prompt, const ItemError& error);
-
 /// {"content":[{"token","logprob","bytes","top_logprobs":[...]}]}.
 Json chat_logprobs(const Completion& completion, const Tokenizer* tokenizer);
 /// {"tokens","token_logprobs","top_logprobs":[{token: logprob}],"text_offset"}; offsets in characters.

@@ -52,4 +52,7 @@ Json score_row(const Prompt& prompt, const Score& score, const Timing& timing);
 /// are there and null, as is x in rows of score.
 Json error_row(const Prompt& prompt, const ItemError& error, PromptForm form, std::string_view input_hash = {});
 
+/// {"code","message","line","limit"?,"got"?}.
+Json error_object(const Prompt& prompt, const ItemError& error);
+
 }  // namespace octet

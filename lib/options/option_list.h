@@ -3,6 +3,7 @@
 #pragma once
 
 #include "options/lists/generate_list.h"
+#include "options/lists/render_list.h"
 #include "options/lists/run_list.h"
 #include "options/lists/score_list.h"
 #include "options/lists/tool_lists.h"
@@ -16,6 +17,7 @@ void visit_options(Command command, O& o, Visit&& visit) {
   switch (command) {
     case Command::kGenerate: return visit_generate(o, visit);
     case Command::kScore: return visit_score(o, visit);
+    case Command::kRender: return visit_render(o, visit);
     case Command::kInspect: return visit(o.run.model, kModelInfo);
     case Command::kSynth: return visit_synth(o, visit);
     case Command::kPlan: return visit_plan(o, visit);

@@ -13,6 +13,7 @@ constexpr std::string_view command_name(Command c) {
   switch (c) {
     case Command::kGenerate: return "generate";
     case Command::kScore: return "score";
+    case Command::kRender: return "render";
     case Command::kInspect: return "inspect";
     case Command::kSynth: return "synth";
     case Command::kPlan: return "plan";

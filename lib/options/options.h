@@ -82,6 +82,13 @@ struct ScoreOptions {
   std::optional<int64_t> split;  ///< tokens fed as prefill; empty: the prompt
 };
 
+/// `octet render`.
+struct RenderOptions {
+  std::string input;   ///< as for generate
+  std::string output;  ///< JSONL; empty for stdout
+  bool force = false;  ///< overwrite an existing output
+};
+
 /// `octet synth`.
 struct SynthOptions {
   std::string config;  ///< a config.json
@@ -134,6 +141,7 @@ struct Options {
   RequestOptions request;
   GenerateOptions generate;
   ScoreOptions score;
+  RenderOptions render;
   SynthOptions synth;
   PlanOptions plan;
   DoctorOptions doctor;
@@ -143,9 +151,9 @@ struct Options {
 };
 
 /// What the program is asked to do; each command has its own list of options (option_list.h).
-enum class Command { kGenerate, kScore, kInspect, kSynth, kTokenize, kParse, kPlan, kDoctor, kReplay };
-inline constexpr Command kCommands[] = {Command::kGenerate, Command::kScore,    Command::kInspect,
-                                        Command::kSynth,    Command::kTokenize, Command::kParse,
-                                        Command::kPlan,     Command::kDoctor,   Command::kReplay};
+enum class Command { kGenerate, kScore, kRender, kInspect, kSynth, kTokenize, kParse, kPlan, kDoctor, kReplay };
+inline constexpr Command kCommands[] = {Command::kGenerate, Command::kScore,    Command::kRender, Command::kInspect,
+                                        Command::kSynth,    Command::kTokenize, Command::kParse,  Command::kPlan,
+                                        Command::kDoctor,   Command::kReplay};
 
 }  // namespace octet
