@@ -112,7 +112,7 @@ std::string_view read_response_format(LineDraft& d, const Json& v) {
 /// {"type": "enabled" | "disabled"}, or the word of the flag --thinking.
 std::string_view read_thinking(LineDraft& d, const Json& v) {
   const Json* type = v.find("type");
-  const std::string_view word = v.is(Kind::kString) ? v.text : type && type->is(Kind::kString) ? type->text : "";
+  const std::string word = v.is(Kind::kString) ? v.text : type && type->is(Kind::kString) ? type->text : "";
   if (word != "enabled" && word != "thinking" && word != "disabled" && word != "chat") {
     return "{\"type\": \"enabled\"} or {\"type\": \"disabled\"}";
   }
