@@ -60,18 +60,6 @@ Json null_if_empty(const std::string& text) {
   return text.empty() ? Json() : Json(text);
 }
 
-Json message_object(const ParsedMessage& message) {
-  Json calls = Json::array();
-  for (const ToolCall& call : message.tool_calls) {
-    const Json function = Json::object({{"name", call.name}, {"arguments", call.arguments}});
-    calls.push(Json::object({{"id", call.id}, {"type", "function"}, {"function", function}}));
-  }
-  return Json::object({{"role", "assistant"},
-                       {"content", message.content},
-                       {"reasoning_content", message.reasoning_content},
-                       {"tool_calls", std::move(calls)}});
-}
-
 /// What x says of one completion of a chat.
 void set_parse_members(Json& object, const Answer& answer) {
   if (answer.parse_status.empty()) return;
@@ -100,7 +88,7 @@ Answer answer_of(const Prompt& prompt, const ChatProvenance& provenance, const C
   const ParsedMessage parsed =
       parse_completion(text, finished.ended_by_eos, provenance.reasoning_open ? ChatMode::kThinking : ChatMode::kChat,
                        tool_names(prompt), request_id);
-  answer.message = message_object(parsed);
+  answer.message = message_json(parsed);
   if (!parsed.tool_calls.empty() && finished.ended_by_eos) answer.finish_reason = "tool_calls";
   answer.parse_status = parsed.status;
   answer.raw_text = std::move(text);
