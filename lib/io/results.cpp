@@ -194,6 +194,7 @@ void ResultFile::write(int64_t index, std::string_view row) {
 bool ResultFile::sync_if_due(Clock::time_point now) {
   if (now - synced_at_ < kSyncPeriod || synced_end_ == end_) return false;
   if (::fdatasync(journal_) != 0) throw cannot("make durable", journal_path_);
+  if (synced_end_ == 0) sync_folder_of(journal_path_);  // its name, too
   synced_at_ = now;
   synced_end_ = end_;
   return true;
