@@ -87,9 +87,9 @@ int run(int argc, char** argv, int rank) {
   if (const auto work = work_for_one(invocation.command)) {  // under mpirun the first process does it
     return rank == 0 ? work(gather_options(invocation).options) : 0;
   }
+  if (launcher_size() > 0) stop_with_parent();  // before MPI: mpirun may end while the ranks start
   comm::MpiSession session(argc, argv);
   catch_stop_signals();
-  if (launcher_size() > 0) stop_with_parent();
   return run_on_ranks(invocation, session);
 }
 

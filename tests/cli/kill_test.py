@@ -14,7 +14,9 @@ import tempfile
 import time
 
 SHORT_KILLS, LONG_KILLS = 5, 50
-KINDS = ("SIGKILL to a rank", "SIGKILL to mpirun", "SIGTERM to mpirun", "SIGINT to mpirun", "SIGTERM to a rank")
+# mpirun passes a signal on after a second and kills after two, in which a small run may end: these two hit less often.
+KINDS = {"SIGKILL to a rank": 3, "SIGKILL to mpirun": 3, "SIGTERM to a rank": 3, "SIGTERM to mpirun": 1,
+         "SIGINT to mpirun": 1}
 NUMBERS = "Finn has {} roses. Vera has {} roses more than Finn. How many roses do they have together?"
 
 
@@ -23,7 +25,7 @@ def write_input(path):
     lines = []
     for i in range(20):
         line = {"id": f"q{i}", "prompt": f"<｜User｜>{NUMBERS.format(i + 2, i + 3)}<｜Assistant｜></think>",
-                "max_tokens": 3 + 2 * (i * 7 % 11)}
+                "max_tokens": 4 + 3 * (i * 7 % 11)}
         if i % 5 == 4:
             line.update(temperature=0.8, seed=i)
         lines.append(json.dumps(line, ensure_ascii=False))
@@ -75,48 +77,52 @@ class Run:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             start_new_session=True)
 
-    def ranks(self):
-        """Process ids of the ranks, which are mpirun's children."""
-        path = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        try:
-            children = [int(pid) for pid in path.read_text().split()]
-            return [pid for pid in children if pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == "octet"]
-        except OSError:
-            return []
-
-    def end(self):
-        """Exit code, or None if it did not end in time."""
-        try:
-            return self.process.wait(timeout=120)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            return None
+    def end(self, work):
+        """Exit code, or None if a rank did not end in time. Open MPI 4.1's mpirun may wait for ever after a rank died
+        while it started (PMIX ERROR: UNREACHABLE); that is not octet's to cure, so it is killed then."""
+        begin = alone_since = time.monotonic()
+        while self.process.poll() is None:
+            now = time.monotonic()
+            if ranks_of(work):
+                alone_since = now
+            if now - alone_since > 30 or now - begin > 120:
+                self.process.kill()
+                return self.process.wait() if now - alone_since > 30 else None
+            time.sleep(0.02)
+        return self.process.returncode
 
     def messages(self):
         return [line for line in self.log.read_text(errors="replace").splitlines() if line.startswith("octet: ")]
 
 
-def kill(run, kind, chance):
-    ranks = run.ranks()
+def ranks_of(work):
+    """Process ids of the ranks of this test, whoever their parent is by now; zombies are not among them."""
+    found = []
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            if words[1:2] == [b"generate"] and str(work / "in.jsonl").encode() in words:
+                found.append(int(process.name))
+        except OSError:
+            pass
+    return found
+
+
+def kill(run, kind, work, chance):
+    ranks = ranks_of(work)
     target = chance.choice(ranks) if ranks and kind.endswith("a rank") else run.process.pid
     try:
         os.kill(target, getattr(signal, kind.split()[0]))
     except ProcessLookupError:
         pass
-    return ranks
 
 
-def outlived(pids, seconds=20):
-    """Those of the processes that are still there after a while; zombies are not."""
-    def alive(pid):
-        try:
-            return "\nState:\tZ" not in pathlib.Path(f"/proc/{pid}/status").read_text()
-        except OSError:
-            return False
+def outlived(work, seconds=20):
+    """Ranks that are still there after a while."""
     end = time.monotonic() + seconds
-    while time.monotonic() < end and any(map(alive, pids)):
+    while ranks_of(work) and time.monotonic() < end:
         time.sleep(0.02)
-    return [pid for pid in pids if alive(pid)]
+    return ranks_of(work)
 
 
 class Campaign:
@@ -127,7 +133,7 @@ class Campaign:
         self.cuts = self.completions = self.spoken = 0
         write_input(work / "in.jsonl")
         begin = time.monotonic()
-        code = Run(arguments, work, 2, ["-o", str(work / "expected.jsonl")]).end()
+        code = Run(arguments, work, 2, ["-o", str(work / "expected.jsonl")]).end(work)
         self.seconds = time.monotonic() - begin
         if code != 3:
             sys.exit(f"kill_test: the undisturbed run ended with {code}: {(work / 'stderr').read_text()}")
@@ -160,7 +166,8 @@ class Campaign:
 
     def wait_for_the_moment(self, run, kept):
         """While it starts, or a moment after some more lines are finished: speed must not decide where runs are hit."""
-        more = self.chance.randint(0, len(self.expected.splitlines()) - len(kept.splitlines()))
+        left = len(self.expected.splitlines()) - len(kept.splitlines())
+        more = self.chance.randint(0, max(1, left // 2))
         limit = time.monotonic() + (self.chance.uniform(0, 0.5) * self.seconds if more == 0 else 300)
         delay = self.chance.uniform(0, 0.02) * self.seconds
         while time.monotonic() < limit and run.process.poll() is None:
@@ -171,34 +178,35 @@ class Campaign:
     def step(self):
         """Starts or resumes the run and kills it, unless it comes to its end before that."""
         kept = whole_lines(self.partial if self.partial.exists() else self.out)
-        ranks = self.chance.choice((2, 2, 4))
+        ranks = self.chance.choice((2, 2, 2, 4))
         run = Run(self.arguments, self.work, ranks, ["-o", str(self.out), "--resume"])
-        kind = self.chance.choice(KINDS)
+        kind, = self.chance.choices(list(KINDS), KINDS.values())
         self.wait_for_the_moment(run, kept)
         if run.process.poll() is not None:
             self.complete(run, kept)
             return
         before = whole_lines(self.partial)
-        pids = kill(run, kind, self.chance)
-        code = run.end()
+        kill(run, kind, self.work, self.chance)
+        code = run.end(self.work)
         if code is None:
             self.fail(f"the run did not end after {kind}")
-        if outlived(pids):
+        if outlived(self.work):
             self.fail(f"a rank outlived mpirun after {kind}")
+        if self.out.exists():  # it has come to its end meanwhile; the next run begins with a copy of the finished file
+            self.check_finished(kept)
+            return
         self.count[kind] += 1
         after = whole_lines(self.partial)
-        if self.out.exists():  # it was finishing; the next run begins with a copy of the finished file
-            self.check_finished(kept)
-        elif not after.startswith(before) or not before.startswith(kept):
+        if not after.startswith(before) or not before.startswith(kept):
             self.fail(f"{kind} took finished lines")
         if len(run.messages()) > 1:
             self.fail(f"{len(run.messages())} messages after {kind}")
         self.spoken += len(run.messages())
-        if self.partial.exists() and not self.out.exists() and self.chance.random() < 0.3:
+        if self.partial.exists() and self.chance.random() < 0.3:
             self.cut()
 
     def complete(self, run, kept):
-        code = run.end()
+        code = run.end(self.work)
         if code != 3:
             self.fail(f"a resumed run ended with {code} instead of 3")
         self.check_finished(kept)
@@ -210,7 +218,7 @@ class Campaign:
 
     def resume_finished(self):
         before = self.out.read_bytes()
-        code = Run(self.arguments, self.work, 2, ["-o", str(self.out), "--resume"]).end()
+        code = Run(self.arguments, self.work, 2, ["-o", str(self.out), "--resume"]).end(self.work)
         if code != 3 or self.out.read_bytes() != before:
             self.fail(f"a resumed run with nothing to do ended with {code} or changed the file")
 
