@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "engine/repetition.h"
 
 namespace octet {
 namespace {
@@ -28,7 +29,8 @@ Scheduler::Scheduler(const SchedulerLimits& limits, const Tokenizer* tokenizer)
       slots_(limits.capacity.slots),
       pages_(limits.capacity.pages),
       sequences_(static_cast<size_t>(limits.capacity.slots)) {
-  require(limits.capacity.slots >= 1 && limits.prefill_chunk >= 1, "a scheduler without a slot or a row");
+  require(limits.capacity.slots > limits.prefix_slots && limits.prefill_chunk >= 1,
+          "a scheduler without a slot or a row");
 }
 
 void Scheduler::add(Request request) {
@@ -38,6 +40,7 @@ void Scheduler::add(Request request) {
   require(request.max_length() <= limits_.capacity.max_seq_len, "a request longer than max_seq_len");
   require(pages_for(request.max_length()) <= pages_.size(), "a request that needs more pages than there are");
   require(request.stop.empty() || tokenizer_, "stop strings without a tokenizer");
+  require(request.fork.prefix < 0 || request.fork.length < request.prefill_tokens, "a prefix as long as its user");
   waiting_.push_back(std::move(request));
 }
 
@@ -59,33 +62,93 @@ BatchPlan Scheduler::plan() {
   return plan;
 }
 
-bool Scheduler::admit_one() {
-  if (waiting_.empty() || slots_.available() == 0) return false;
-  const int64_t pages = pages_for(waiting_.front().max_length());
-  if (pages > pages_.available()) return false;  // in order: a shorter one further back does not overtake
+bool Scheduler::can_admit(const Request& request) const {
+  if (slots_.available() == 0) return false;
+  if (!request.is_prefix()) {
+    const auto users = std::count_if(running_.begin(), running_.end(),
+                                     [this](int32_t slot) { return !in_slot(slot).request.is_prefix(); });
+    if (users >= limits_.capacity.slots - limits_.prefix_slots) return false;
+  }
+  int64_t shared = 0;
+  if (request.fork.prefix >= 0) {
+    if (!prefixes_.contains(request.fork.prefix)) return false;
+    shared = request.fork.length / kPageTokens;
+  }
+  return pages_for(request.max_length()) - shared <= pages_.available();
+}
 
+std::vector<int32_t> Scheduler::reserve_pages(const Request& request) {
+  std::vector<int32_t> pages;
+  if (request.fork.prefix >= 0) {
+    const Sequence& prefix = in_slot(prefixes_.at(request.fork.prefix).slot);
+    pages.assign(prefix.pages.begin(), prefix.pages.begin() + request.fork.length / kPageTokens);
+    pages_.retain(pages);
+  }
+  const std::vector<int32_t> own = pages_.acquire(pages_for(request.max_length()) - static_cast<int64_t>(pages.size()));
+  pages.insert(pages.end(), own.begin(), own.end());
+  return pages;
+}
+
+/// What the prefix has cost is booked on the first sequence that forks it: it alone has waited for it.
+void Scheduler::begin_fork(Sequence& s) {
+  const PrefixUse& fork = s.request.fork;
+  Prefix& prefix = prefixes_.at(fork.prefix);
+  const Sequence& source = in_slot(prefix.slot);
+  require(source.fed == fork.length, "a fork at another length than its prefix has");
+  s.fed = fork.length;
+  s.fork_due = true;
+  s.result.cached_tokens = prefix.used ? fork.length : source.result.cached_tokens;
+  if (!prefix.used) s.result.admitted_step = source.result.admitted_step;
+  prefix.used = true;
+}
+
+PlanFork Scheduler::fork_of(const Sequence& s) const {
+  const PrefixUse& fork = s.request.fork;
+  const Sequence& source = in_slot(prefixes_.at(fork.prefix).slot);
+  PlanFork plan{.from_slot = source.slot, .to_slot = s.slot};
+  const auto full = static_cast<size_t>(fork.length / kPageTokens);
+  if (fork.length % kPageTokens != 0) plan.page = {source.pages[full], s.pages[full]};
+  return plan;
+}
+
+void Scheduler::end_fork(const Sequence& s) {
+  const auto prefix = prefixes_.find(s.request.fork.prefix);
+  if (--prefix->second.uses_left > 0) return;
+  free_slot(prefix->second.slot);
+  prefixes_.erase(prefix);
+}
+
+bool Scheduler::admit_one() {
+  // In order: a request further back that would fit does not overtake.
+  if (waiting_.empty() || !can_admit(waiting_.front())) return false;
   Request request = std::move(waiting_.front());
   waiting_.pop_front();
   const int32_t slot = slots_.acquire(1).front();
+  std::vector<int32_t> pages = reserve_pages(request);
   Sequence& s = sequences_[static_cast<size_t>(slot)].emplace(Sequence{.request = {},
                                                                        .tokens = std::move(request.tokens),
                                                                        .slot = slot,
-                                                                       .pages = pages_.acquire(pages),
+                                                                       .pages = std::move(pages),
                                                                        .stops = StopMatcher(request.stop),
                                                                        .detokenizer = {},
+                                                                       .counts = {},
                                                                        .result = {}});
   if (s.stops.armed()) s.detokenizer.emplace(*tokenizer_);
+  if (request.sampling.penalises()) s.counts.add_prompt(s.tokens);
   s.result.index = request.index;
+  s.result.choice = request.choice;
   s.result.prompt_tokens = request.prompt_tokens;
   s.result.seed = request.sampling.seed;
   s.result.admitted_step = steps_;
   s.result.first_token_step = kNoStep;
   s.request = std::move(request);
+  if (s.request.fork.prefix >= 0) begin_fork(s);
   running_.push_back(slot);
   return true;
 }
 
 void Scheduler::append_rows(BatchPlan& plan, const Sequence& s, int64_t count) const {
+  if (s.fork_due) plan.forks.push_back(fork_of(s));
   const int64_t first_row = plan.tokens();
   const auto from = s.tokens.begin() + s.fed;
   const auto pages = s.pages.begin();
@@ -93,6 +156,7 @@ void Scheduler::append_rows(BatchPlan& plan, const Sequence& s, int64_t count) c
                            .position = s.fed,
                            .tokens = {from, from + count},
                            .pages = {pages, pages + pages_for(s.fed + count)}});
+  if (s.request.is_prefix()) return;
   const int64_t first_sampled = std::max(s.fed, s.request.prompt_tokens - 1);
   for (int64_t position = first_sampled; position < s.fed + count; ++position) {
     PlanSample& sample = plan.samples.emplace_back();
@@ -100,6 +164,7 @@ void Scheduler::append_rows(BatchPlan& plan, const Sequence& s, int64_t count) c
     sample.draw = s.draws();
     sample.params = s.request.sampling;
     sample.params.position = position + 1;
+    if (sample.params.penalises()) sample.counts = s.counts.list();
   }
 }
 
@@ -137,8 +202,13 @@ std::vector<Finished> Scheduler::commit(const BatchPlan& plan, std::span<const T
   for (const PlanSegment& segment : plan.segments) {
     Sequence& s = in_slot(segment.slot);
     require(segment.position == s.fed, "a plan is committed that is not the last one");
+    if (std::exchange(s.fork_due, false)) end_fork(s);
     s.fed += size_of(segment.tokens);
     end_row += size_of(segment.tokens);
+    if (s.request.is_prefix()) {
+      if (!s.in_prefill()) keep_prefix(segment.slot);
+      continue;
+    }
     bool over = !s.draws() && s.fed == size_of(s.tokens);
     for (; next < plan.samples.size() && plan.samples[next].row < end_row; ++next) {
       if (s.result.first_token_step == kNoStep) s.result.first_token_step = steps_;
@@ -156,18 +226,41 @@ bool Scheduler::take_token(Sequence& s, TokenId token) const {
   s.tokens.push_back(token);
   Finished& result = s.result;
   result.tokens.push_back(token);
+  if (s.request.sampling.penalises()) s.counts.add_generated(token);
   result.reason = FinishReason::kStop;
   if (token == limits_.eos && !s.request.ignore_eos) {
     result.ended_by_eos = true;
     return true;
   }
+  const std::vector<TokenId>& stop_ids = s.request.stop_token_ids;
+  if (std::find(stop_ids.begin(), stop_ids.end(), token) != stop_ids.end()) {
+    result.stop_token = token;
+    return true;
+  }
   // A model's vocabulary may be padded beyond the tokenizer's; such a token has no text.
   if (s.detokenizer && token < tokenizer_->vocab_size() && s.stops.append(s.detokenizer->append(token))) {
     result.text = s.stops.text();
+    result.stop_string = *s.stops.found();
+    return true;
+  }
+  if (repeats_itself(result.tokens, s.request.repetition_stop)) {
+    result.reason = FinishReason::kRepetition;
     return true;
   }
   result.reason = FinishReason::kLength;
   return size_of(result.tokens) == s.request.max_new_tokens;
+}
+
+void Scheduler::keep_prefix(int32_t slot) {
+  const Request& request = in_slot(slot).request;
+  prefixes_[request.prefix_id] = {.slot = slot, .uses_left = request.prefix_uses};
+  std::erase(running_, slot);
+}
+
+void Scheduler::free_slot(int32_t slot) {
+  pages_.release(in_slot(slot).pages);
+  slots_.release(std::vector<int32_t>{slot});
+  sequences_[static_cast<size_t>(slot)].reset();
 }
 
 Finished Scheduler::retire(int32_t slot) {
@@ -175,9 +268,7 @@ Finished Scheduler::retire(int32_t slot) {
   Finished finished = std::move(s.result);
   finished.last_step = steps_;
   if (s.detokenizer && !finished.text) finished.text = s.stops.text() + s.detokenizer->flush();
-  pages_.release(s.pages);
-  slots_.release(std::vector<int32_t>{slot});
-  sequences_[static_cast<size_t>(slot)].reset();
+  free_slot(slot);
   std::erase(running_, slot);
   return finished;
 }

@@ -11,9 +11,12 @@ bool StopMatcher::append(std::string_view piece) {
   size_t cut = std::string::npos;
   for (const std::string& stop : stops_) {
     const size_t overlap = std::min(old_size, stop.size() - 1);
-    cut = std::min(cut, text_.find(stop, old_size - overlap));
+    const size_t start = text_.find(stop, old_size - overlap);
+    if (start >= cut) continue;
+    cut = start;
+    found_ = &stop;
   }
-  if (cut == std::string::npos) return false;
+  if (!found_) return false;
   text_.resize(cut);
   return true;
 }

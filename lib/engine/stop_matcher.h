@@ -19,10 +19,13 @@ class StopMatcher {
   /// completes several, the one that starts first counts, of these the first of the list.
   bool append(std::string_view piece);
   const std::string& text() const { return text_; }
+  /// The stop string that append() found; null before.
+  const std::string* found() const { return found_; }
 
  private:
   std::vector<std::string> stops_;
   std::string text_;
+  const std::string* found_ = nullptr;
 };
 
 }  // namespace octet

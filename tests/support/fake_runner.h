@@ -19,10 +19,11 @@ class FakeRunner : public Runner {
       : capacity_(capacity),
         vocab_size_(vocab_size),
         slots_(static_cast<size_t>(capacity.slots)),
-        page_owner_(static_cast<size_t>(capacity.pages), Owner{}) {}
+        contents_(static_cast<size_t>(capacity.pages)) {}
 
   std::span<const TokenId> step(const BatchPlan& plan) override {
     require(!plan.segments.empty(), "an empty plan");
+    for (const PlanFork& f : plan.forks) fork(f);
     std::set<int32_t> seen;
     std::vector<uint64_t> rows;  // what each row of the step has read
     for (const PlanSegment& segment : plan.segments) {
@@ -49,15 +50,11 @@ class FakeRunner : public Runner {
   }
 
  private:
-  struct Owner {
-    int32_t slot = -1;
-    int64_t life = 0;
-  };
   struct Slot {
     uint64_t history = 0;
     int64_t length = 0;
-    int64_t life = 0;  ///< counts the sequences this slot has seen
     std::vector<int32_t> pages;
+    std::vector<uint64_t> written;  ///< what each page of the table must hold
   };
 
   static uint64_t mix(uint64_t x) {
@@ -75,35 +72,55 @@ class FakeRunner : public Runner {
     return row;
   }
 
+  void fork(const PlanFork& fork) {
+    const Slot from = slots_.at(static_cast<size_t>(fork.from_slot));
+    Slot& to = slots_.at(static_cast<size_t>(fork.to_slot));
+    to = from;
+    const auto full = static_cast<size_t>(from.length / kPageTokens);
+    to.pages.resize(full);
+    require(fork.page.has_value() == (from.length % kPageTokens != 0),
+            "a page is copied that is whole, or is not there");
+    if (!fork.page) return;
+    require(fork.page->first == from.pages.at(full), "a page is copied that is not the prefix's last");
+    to.pages.push_back(fork.page->second);
+    contents_.at(static_cast<size_t>(fork.page->second)) = contents_.at(static_cast<size_t>(fork.page->first));
+  }
+
   void feed(const PlanSegment& segment, std::vector<uint64_t>& rows) {
     require(segment.slot >= 0 && segment.slot < capacity_.slots, "a slot out of range");
     require(!segment.tokens.empty(), "a segment without tokens");
     Slot& slot = slots_[static_cast<size_t>(segment.slot)];
-    if (segment.position == 0) slot = Slot{.life = slot.life + 1, .pages = {}};
+    if (segment.position == 0) slot = Slot{.pages = {}, .written = {}};
     require(segment.position == slot.length, "positions that do not follow the last ones of the slot");
+    take_pages(segment, slot);
     for (const TokenId token : segment.tokens) {
       require(token >= 0 && token < vocab_size_, "a token outside the vocabulary");
       slot.history = extend(slot.history, token);
       rows.push_back(slot.history);
+      write(slot, token);
     }
-    slot.length += static_cast<int64_t>(segment.tokens.size());
     require(slot.length <= capacity_.max_seq_len, "a sequence longer than max_seq_len");
-    own_pages(segment, slot);
   }
 
-  void own_pages(const PlanSegment& segment, Slot& slot) {
-    require(static_cast<int64_t>(segment.pages.size()) * kPageTokens >= slot.length, "pages do not cover the tokens");
+  /// A page that someone else wrote to no longer holds what this sequence put there.
+  void take_pages(const PlanSegment& segment, Slot& slot) {
+    const int64_t end = slot.length + static_cast<int64_t>(segment.tokens.size());
+    require(static_cast<int64_t>(segment.pages.size()) * kPageTokens >= end, "pages do not cover the tokens");
     require(segment.pages.size() >= slot.pages.size() &&
                 std::equal(slot.pages.begin(), slot.pages.end(), segment.pages.begin()),
             "a sequence's page table has changed");
-    for (size_t i = 0; i < segment.pages.size(); ++i) {
-      Owner& owner = page_owner_.at(static_cast<size_t>(segment.pages[i]));
-      const bool mine = owner.slot == segment.slot && owner.life == slot.life;
-      require(i >= slot.pages.size() || mine, "another sequence was given a page in use");
-      require(i < slot.pages.size() || !mine, "a page twice in one table");
-      owner = {segment.slot, slot.life};
+    for (size_t i = 0; i < slot.written.size(); ++i) {
+      require(contents_.at(static_cast<size_t>(segment.pages[i])) == slot.written[i], "a page in use was written to");
     }
     slot.pages = segment.pages;
+  }
+
+  void write(Slot& slot, TokenId token) {
+    const auto page = static_cast<size_t>(slot.length / kPageTokens);
+    if (slot.length % kPageTokens == 0) slot.written.push_back(0);
+    slot.written.back() = extend(slot.written.back(), token);
+    contents_.at(static_cast<size_t>(slot.pages.at(page))) = slot.written.back();
+    ++slot.length;
   }
 
   std::span<const TokenId> draw(const BatchPlan& plan, const std::vector<uint64_t>& rows) {
@@ -127,7 +144,7 @@ class FakeRunner : public Runner {
   RunnerCapacity capacity_;
   int64_t vocab_size_;
   std::vector<Slot> slots_;
-  std::vector<Owner> page_owner_;
+  std::vector<uint64_t> contents_;  ///< of each page: a hash of its tokens in order
   std::vector<BatchPlan> steps_;
   std::vector<TokenId> tokens_;
   std::vector<float> logits_;
