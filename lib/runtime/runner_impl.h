@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "kernels/copy_state.h"
 #include "kernels/sample.h"
 #include "layers/block.h"
 #include "layers/embedding.h"
@@ -57,6 +58,7 @@ class Model {
   /// empty). tap may be null.
   void forward(Ctx& ctx, const BatchPlan& plan, Mat<float> logits, const StreamTap& tap) {
     const auto scope = ctx.scratch_scope();
+    for (const PlanFork& f : plan.forks) fork(ctx, f);
     const Segments batch = upload_segments(ctx, plan);
     Streams<Act> h = make_streams<Ctx, Act>(ctx, plan.tokens(), config_);
     embed(ctx, h, batch.tokens, weights_.embed);
@@ -80,6 +82,20 @@ class Model {
   }
 
  private:
+  /// The whole state of a sequence: every layer's rings, and the page that both sequences write to from here on.
+  void fork(Ctx& ctx, const PlanFork& f) {
+    for (int64_t l = 0; l < config_.num_hidden_layers; ++l) {
+      const KvLayer& layer = cache_.layer(l);
+      for (const Ring* ring : {&layer.window, &layer.raw, &layer.index_raw}) {
+        ops::copy_slot(ctx, *ring, f.from_slot, f.to_slot);
+      }
+      if (!f.page) continue;
+      for (const PagedRows* pages : {&layer.compressed, &layer.index}) {
+        ops::copy_page(ctx, *pages, f.page->first, f.page->second);
+      }
+    }
+  }
+
   ModelConfig config_;
   ModelWeights weights_;
   KvCache cache_;
