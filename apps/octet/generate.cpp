@@ -1,24 +1,29 @@
-// octet generate: prompts in, completions out. Every rank runs this; rank 0 writes.
+// octet generate: prompts in, completions out. Every rank runs this; rank 0 reads the input and writes the rows.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
-#include <iterator>
-#include <map>
 #include <memory>
-#include <set>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/stop_signal.h"
+#include "build_facts.h"
+#include "comm/watchdog.h"
 #include "commands.h"
+#include "engine/batch_input.h"
+#include "engine/item_feed.h"
 #include "engine/loop.h"
+#include "engine/progress.h"
 #include "engine/rank_report.h"
+#include "engine/request_source.h"
 #include "engine/rows.h"
 #include "engine/run_inputs.h"
 #include "engine/run_output.h"
+#include "engine/run_record.h"
 #include "engine/summary.h"
 #include "options/test_fault.h"
 #include "runtime/runner.h"
@@ -26,79 +31,192 @@
 namespace octet {
 namespace {
 
-/// What is known of a line while its completions are made.
-struct Item {
-  ChatProvenance provenance;
-  size_t wanted = 0;
-  std::vector<Completion> done;
+/// What the ranks must know of the input that rank 0 has read.
+struct BatchShape {
+  RunnerCapacity capacity;
+  int64_t prefix_slots = 0;
+  int64_t sequences = 0;
 };
 
-/// Items by index of the prompt; those with errors have none.
-using Items = std::map<int64_t, Item>;
+/// One run of generate: what its parts share.
+class BatchRun {
+ public:
+  BatchRun(const Options& options, comm::MpiSession& session);
+  int run();
 
-SortedPrompts make_requests(const Options& options, RunInputs& in, Items& items, comm::MpiSession& session) {
-  SamplingDefaults defaults;
-  std::set<std::string> warned;
+ private:
+  ItemReader make_reader();
+  void read_input();
+  void begin_record();
+  void load();
+  void complete();
+  void write(CompletedItem&& item, int64_t index);
+  void write_error(int64_t index, const Prompt& prompt, const ItemError& error, uint64_t hash);
+  int report();
+  ProgressTotals progress_totals() const;
+  bool is_root() const { return session_.rank() == 0; }
+
+  const Options& options_;
+  const GenerateOptions& generate_;
+  comm::MpiSession& session_;
+  PromptForm form_;
+  ModelFiles model_;
+  SamplingDefaults defaults_;
+  RunOutput output_;
+  ItemReader reader_;
+  BatchShape shape_;
+  std::optional<BatchInput> input_;  ///< rank 0
+  std::optional<ItemFeed> feed_;     ///< rank 0
+  std::unique_ptr<Runner> runner_;   ///< null when nothing is left to generate
+  RunSummary summary_;
+  RowContext row_context_;
+  ProgressState done_;
+};
+
+ResultFile::Open open_mode(const GenerateOptions& generate) {
+  if (generate.resume || generate.retry_errors) return ResultFile::Open::kResume;
+  return generate.force ? ResultFile::Open::kForce : ResultFile::Open::kFresh;
+}
+
+ModelFiles open_model(const Options& options, comm::MpiSession& session) {
+  const GenerateOptions& generate = options.generate;
   session.funnel([&] {
-    defaults = with_flags(read_generation_config(options.run.model), options.request);
-    in.limits = request_limits(options.run, options.request, in.config, in.tokenizer.get());
+    const bool may_exist = open_mode(generate) != ResultFile::Open::kFresh;
+    if (session.rank() == 0) check_outputs(generate.input, {generate.output, generate.summary}, may_exist);
   });
-  RequestLimits limits = in.limits;
-  if (session.rank() == 0) limits.warned = &warned;
-  log::info("lines without a temperature: {} ({})", defaults.temperature, defaults.source);
-  SortedPrompts sorted;
-  for (int64_t index = 0; index < std::ssize(in.prompts); ++index) {
-    const Prompt& prompt = in.prompts[static_cast<size_t>(index)];
-    auto made = prompt.error ? *prompt.error : generate_requests(prompt, index, limits, options.request, defaults);
-    if (ItemError* error = std::get_if<ItemError>(&made)) {
-      sorted.errors.emplace_back(index, std::move(*error));
-      continue;
-    }
-    ItemRequests& item = std::get<ItemRequests>(made);
-    items[index] = {.provenance = std::move(item.provenance), .wanted = item.requests.size(), .done = {}};
-    std::move(item.requests.begin(), item.requests.end(), std::back_inserter(sorted.requests));
-  }
-  for (Prompt& prompt : in.prompts) {  // the requests hold the tokens
-    prompt.inputs.clear();
-  }
-  return sorted;
+  return open_model_files(options.run, session);
 }
 
-std::unique_ptr<Runner> load(const Options& options, const RunInputs& in, const std::vector<Request>& requests,
-                             comm::MpiSession& session) {
-  return make_runner({.model_dir = options.run.model,
-                      .config = in.config,
-                      .run = options.run,
-                      .capacity = capacity_for(requests, options.run, in.limits.max_seq_len),
-                      .session = &session,
-                      .tap = {}});
+BatchRun::BatchRun(const Options& options, comm::MpiSession& session)
+    : options_(options),
+      generate_(options.generate),
+      session_(session),
+      form_(generate_.input.ends_with(".txt") ? PromptForm::kText : PromptForm::kGenerate),
+      model_(open_model(options, session)),
+      output_(session, generate_.output, open_mode(generate_)),
+      reader_(make_reader()) {}
+
+ItemReader BatchRun::make_reader() {
+  session_.funnel([&] {
+    defaults_ = with_flags(read_generation_config(options_.run.model), options_.request);
+    set_request_limits(model_.limits, options_);
+  });
+  log::info("lines without a temperature: {} ({})", defaults_.temperature, defaults_.source);
+  row_context_.tokenizer = model_.tokenizer.get();
+  row_context_.model = model_.limits.served_name;
+  return {form_, [this](const Prompt& prompt, int64_t index) {
+            return generate_requests(prompt, index, model_.limits, options_.request, defaults_);
+          }};
 }
 
-void complete(Runner& runner, const Options& options, const RunInputs& in, std::vector<Request> requests, Items& items,
-              RunOutput& output, RunSummary& summary, comm::MpiSession& session) {
-  Scheduler scheduler({runner.capacity(), options.run.prefill_chunk, static_cast<TokenId>(in.config.eos_token_id)},
-                      in.tokenizer.get());
-  Progress progress(static_cast<int64_t>(requests.size()));
-  for (Request& request : requests) scheduler.add(std::move(request));
+void BatchRun::read_input() {
+  session_.funnel([&] {
+    if (!is_root()) return;
+    IndexOptions index{.max_batch = options_.run.max_batch,
+                       .max_seq_len = model_.limits.max_seq_len,
+                       .share_prefixes = !generate_.no_prefix_sharing,
+                       .max_errors = generate_.fail_fast ? std::optional<int64_t>(0) : generate_.max_errors};
+    input_.emplace(generate_.input, reader_, index, output_.file().earlier(), generate_.retry_errors);
+    for (const ResumePlan::Kept& kept : input_->resume().kept) output_.file().keep(kept.earlier, kept.index);
+    if (!output_.file().earlier().empty()) log::info("{}", input_->resume().sentence());
+    shape_ = {input_->index().capacity(), input_->index().prefix_slots(), input_->index().totals().sequences};
+    feed_.emplace(
+        input_->lines(), reader_, input_->index(),
+        [this](auto index_of, auto& prompt, auto& error, auto hash) { write_error(index_of, prompt, error, hash); });
+  });
+  session_.broadcast(&shape_, sizeof shape_);
+}
 
-  const RowContext context{.tokenizer = in.tokenizer.get(), .model = in.limits.model, .created = std::time(nullptr)};
-  LoopHooks hooks;
-  if (kTestHooks) hooks.before_step = [&](const BatchPlan& plan, auto) { compare_plans(plan, session); };
-  hooks.finished = [&](Finished&& finished, const Timing& timing) {
-    summary.add(finished, timing);
-    if (!output.here()) return;
-    const int64_t index = finished.index;
-    Item& item = items.at(index);
-    item.done.push_back({.finished = std::move(finished), .timing = timing});
-    if (item.done.size() < item.wanted) return;
-    std::sort(item.done.begin(), item.done.end(),
-              [](const auto& a, const auto& b) { return a.finished.choice < b.finished.choice; });
-    const Prompt& prompt = in.prompts[static_cast<size_t>(index)];
-    output.write(index, completion_row(prompt, item.provenance, item.done, /*input_hash=*/"", context));
-    items.erase(index);
-  };
-  hooks.progress = [&](const StepRecord& record) { progress.step(record, summary.completed()); };
-  summary.set_steps(run_loop(scheduler, runner, hooks));
+/// Before the weights are read when an earlier run's rows are kept, so that a difference shows at once; else when
+/// nothing can go wrong any more before the first row.
+void BatchRun::begin_record() {
+  session_.funnel([&] {
+    if (!is_root()) return;
+    const RunFacts facts{.version = kVersion, .build_type = kBuildType, .cuda = kCudaBuilt, .ranks = session_.size()};
+    begin_run_record(generate_.output, make_run_record(Command::kGenerate, options_, facts),
+                     output_.file().earlier().size());
+  });
+}
+
+void BatchRun::load() {
+  if (shape_.sequences == 0) return;
+  runner_ = make_runner({.model_dir = options_.run.model,
+                         .config = model_.config,
+                         .run = options_.run,
+                         .capacity = shape_.capacity,
+                         .session = &session_,
+                         .tap = {}});
+}
+
+void BatchRun::write(CompletedItem&& item, int64_t index) {
+  for (const Completion& choice : item.choices) {
+    done_.completion_tokens_of_done += static_cast<int64_t>(choice.finished.tokens.size());
+  }
+  ++done_.done;
+  output_.write(index, completion_row(item.prompt, item.provenance, item.choices, hash_text(item.hash), row_context_));
+}
+
+void BatchRun::write_error(int64_t index, const Prompt& prompt, const ItemError& error, uint64_t hash) {
+  ++done_.failed;
+  summary_.add_error(error.code);
+  output_.write(index, error_row(prompt, error, form_, hash_text(hash)));
+}
+
+ProgressTotals BatchRun::progress_totals() const {
+  if (!input_) return {};
+  const RunTotals& totals = input_->index().totals();
+  return {.items = totals.items,
+          .prompt_tokens = totals.prompt_tokens,
+          .kept = totals.done,
+          .kept_failed = input_->resume().failed,
+          .ranks = session_.size()};
+}
+
+void BatchRun::complete() {
+  std::optional<Progress> progress;
+  if (is_root()) progress.emplace(progress_totals(), generate_.progress, generate_.status_file);
+  if (!runner_) {
+    session_.funnel([&] {
+      if (feed_) feed_->next(1);  // there is none, but there may be lines with errors
+    });
+  } else {
+    Scheduler scheduler({runner_->capacity(), options_.run.prefill_chunk,
+                         static_cast<TokenId>(model_.config.eos_token_id), shape_.prefix_slots},
+                        model_.tokenizer.get());
+    RequestSource source(feed_ ? &*feed_ : nullptr, options_.run.max_batch, session_);
+    LoopHooks hooks;
+    hooks.refill = [&] {
+      if (stop_requested()) {
+        throw Error(Code::kInterrupted, fmt::format("interrupted by {}; {} lines are finished, --resume goes on",
+                                                    stop_signal(), progress_totals().kept + done_.done + done_.failed));
+      }
+      source.refill(scheduler);
+      output_.sync_if_due();
+    };
+    if (kTestHooks) hooks.before_step = [&](const BatchPlan& plan, auto) { compare_plans(plan, session_); };
+    hooks.after_step = [&](std::span<const SampleOrigin> origins, Mat<const float> logits,
+                           std::span<const TokenId> drawn) {
+      for (size_t i = 0; feed_ && i < origins.size(); ++i) {
+        if (origins[i].logprobs < 0) continue;
+        feed_->observe(origins[i], token_logprobs(logits[static_cast<int64_t>(i)], drawn[i], origins[i].logprobs));
+      }
+    };
+    hooks.finished = [&](Finished&& finished, const Timing& timing) {
+      summary_.add(finished, timing);
+      if (!feed_) return;
+      const int64_t index = finished.index;
+      if (std::optional<CompletedItem> item = feed_->complete(std::move(finished), timing)) {
+        write(std::move(*item), index);
+      }
+    };
+    hooks.progress = [&](const StepRecord& record) {
+      if (progress) progress->step(record, done_);
+    };
+    const comm::Watchdog::Armed armed(session_.watchdog(), comm::Watchdog::Span::kLoop);
+    summary_.set_steps(run_loop(scheduler, *runner_, hooks));
+  }
+  output_.finish(generate_.unordered);
+  if (progress) progress->end(RunState::kFinished);
 }
 
 void write_file(const std::string& path, const std::string& text) {
@@ -108,41 +226,34 @@ void write_file(const std::string& path, const std::string& text) {
   if (!written || !closed) throw Error(Code::kEnvironment, fmt::format("cannot write the summary {}", path));
 }
 
-void report(const Options& options, const RunSummary& summary, const RunnerReport& own, comm::MpiSession& session) {
-  const std::vector<RankReport> ranks = gather_reports(own, session);
-  for (const std::string& line : summary.table(ranks)) log::info("{}", line);
-  session.funnel([&] {
-    if (session.rank() != 0 || options.generate.summary.empty()) return;
-    write_file(options.generate.summary, summary.to_json(ranks).dump() + "\n");
+int BatchRun::report() {
+  summary_.add_write_seconds(output_.seconds());
+  const std::vector<RankReport> ranks = gather_reports(runner_ ? runner_->report() : RunnerReport{}, session_);
+  for (const std::string& line : summary_.table(ranks)) log::info("{}", line);
+  session_.funnel([&] {
+    if (!is_root() || generate_.summary.empty()) return;
+    write_file(generate_.summary, summary_.to_json(ranks).dump() + "\n");
   });
+  int64_t failed = done_.failed + (input_ ? input_->resume().failed : 0);
+  session_.broadcast(&failed, sizeof failed);
+  return exit_status(failed);
+}
+
+int BatchRun::run() {
+  read_input();
+  bool goes_on = is_root() && !output_.file().earlier().empty();
+  session_.broadcast(&goes_on, sizeof goes_on);
+  if (goes_on) begin_record();
+  load();
+  if (!goes_on) begin_record();
+  complete();
+  return report();
 }
 
 }  // namespace
 
 int run_generate(const Options& options, comm::MpiSession& session) {
-  const GenerateOptions& generate = options.generate;
-  const PromptForm form = prompt_form(generate.input);
-  session.funnel([&] {
-    if (session.rank() == 0) check_outputs(generate.input, {generate.output, generate.summary}, generate.force);
-  });
-  RunInputs in = open_inputs(options.run, generate.input, form, session);
-  RunOutput output(session, generate.output, generate.force);
-  Items items;
-  SortedPrompts sorted = make_requests(options, in, items, session);
-
-  // Rows are written only once the model is there: a run that cannot begin leaves no journal behind.
-  std::unique_ptr<Runner> runner;
-  if (!sorted.requests.empty()) runner = load(options, in, sorted.requests, session);
-  RunSummary summary;
-  for (const auto& [index, error] : sorted.errors) {
-    summary.add_error(error.code);
-    output.write(index, error_row(in.prompts[static_cast<size_t>(index)], error, form));
-  }
-  if (runner) complete(*runner, options, in, std::move(sorted.requests), items, output, summary, session);
-  output.finish();
-  summary.add_write_seconds(output.seconds());
-  report(options, summary, runner ? runner->report() : RunnerReport{}, session);
-  return exit_status(summary.failed());
+  return BatchRun(options, session).run();
 }
 
 }  // namespace octet

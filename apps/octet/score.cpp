@@ -3,14 +3,17 @@
 #include <fmt/core.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "base/stop_signal.h"
 #include "comm/watchdog.h"
 #include "commands.h"
 #include "engine/loop.h"
+#include "engine/progress.h"
 #include "engine/rows.h"
 #include "engine/run_inputs.h"
 #include "engine/run_output.h"
@@ -32,10 +35,10 @@ Dumps open_dumps(const ScoreOptions& score, const RunInputs& in, const std::vect
   session.funnel([&] {
     if (session.rank() != 0) return;
     if (!score.dump_logits.empty()) {
-      dumps.logits = make_logits_dump(score.dump_logits, in.prompts, requests, in.config.vocab_size);
+      dumps.logits = make_logits_dump(score.dump_logits, in.prompts, requests, in.model.config.vocab_size);
     }
     if (!score.dump_streams.empty()) {
-      dumps.streams = make_streams_dump(score.dump_streams, in.prompts, requests, in.config);
+      dumps.streams = make_streams_dump(score.dump_streams, in.prompts, requests, in.model.config);
     }
   });
   return dumps;
@@ -58,9 +61,9 @@ std::vector<TappedRow> last_prompt_rows(const BatchPlan& plan, std::span<const S
 std::unique_ptr<Runner> load(const Options& options, const RunInputs& in, const std::vector<Request>& requests,
                              const std::vector<TappedRow>& tapped, Dumps& dumps, comm::MpiSession& session) {
   RunnerSetup setup{.model_dir = options.run.model,
-                    .config = in.config,
+                    .config = in.model.config,
                     .run = options.run,
-                    .capacity = capacity_for(requests, options.run, in.limits.max_seq_len),
+                    .capacity = capacity_for(requests, options.run, in.model.limits.max_seq_len),
                     .session = &session,
                     .tap = {}};
   if (!options.score.dump_streams.empty()) {  // on every rank: all run the same program
@@ -77,30 +80,39 @@ std::unique_ptr<Runner> load(const Options& options, const RunInputs& in, const 
 
 void score_all(Runner& runner, const Options& options, const RunInputs& in, std::vector<Request> requests,
                std::vector<TappedRow>& tapped, Dumps& dumps, RunOutput& output, comm::MpiSession& session) {
-  Scheduler scheduler({runner.capacity(), options.run.prefill_chunk, static_cast<TokenId>(in.config.eos_token_id)},
-                      nullptr);
-  Progress progress(static_cast<int64_t>(requests.size()));
+  Scheduler scheduler(
+      {runner.capacity(), options.run.prefill_chunk, static_cast<TokenId>(in.model.config.eos_token_id)}, nullptr);
+  ProgressTotals totals{.items = static_cast<int64_t>(requests.size()), .ranks = session.size()};
+  for (const Request& request : requests) totals.prompt_tokens += request.prefill_tokens;
+  std::optional<Progress> progress;
+  if (output.here()) progress.emplace(totals, ProgressStyle::kAuto, "");
   for (Request& request : requests) scheduler.add(std::move(request));
 
   Scorer scorer(in.prompts, dumps.logits.get());
-  int64_t done = 0;
+  ProgressState done;
   LoopHooks hooks;
   hooks.before_step = [&](const BatchPlan& plan, std::span<const SampleOrigin> origins) {
     if (kTestHooks) compare_plans(plan, session);
     tapped = last_prompt_rows(plan, origins);
   };
-  hooks.after_step = [&](std::span<const SampleOrigin> origins, Mat<const float> logits) {
+  hooks.after_step = [&](std::span<const SampleOrigin> origins, Mat<const float> logits, auto) {
     if (output.here()) scorer.observe(origins, logits);
   };
   hooks.finished = [&](Finished&& finished, const Timing& timing) {
-    ++done;
+    ++done.done;
     if (!output.here()) return;
     const Prompt& prompt = in.prompts[static_cast<size_t>(finished.index)];
     output.write(finished.index, score_row(prompt, scorer.take(finished.index), timing));
   };
-  hooks.progress = [&](const StepRecord& record) { progress.step(record, done); };
+  hooks.progress = [&](const StepRecord& record) {
+    if (progress) progress->step(record, done);
+  };
+  hooks.refill = [] {
+    if (stop_requested()) throw Error(Code::kInterrupted, fmt::format("interrupted by {}", stop_signal()));
+  };
   const comm::Watchdog::Armed armed(session.watchdog(), comm::Watchdog::Span::kLoop);
   run_loop(scheduler, runner, hooks);
+  if (progress) progress->end(RunState::kFinished);
 }
 
 }  // namespace
@@ -113,9 +125,10 @@ int run_score(const Options& options, comm::MpiSession& session) {
     }
   });
   const RunInputs in = open_inputs(options.run, score.input, PromptForm::kScore, session);
-  RunOutput output(session, score.output, score.force);
-  SortedPrompts sorted = sort_prompts(
-      in.prompts, [&](const Prompt& prompt, int64_t index) { return score_request(prompt, index, in.limits, score); });
+  RunOutput output(session, score.output, score.force ? ResultFile::Open::kForce : ResultFile::Open::kFresh);
+  SortedPrompts sorted = sort_prompts(in.prompts, [&](const Prompt& prompt, int64_t index) {
+    return score_request(prompt, index, in.model.limits, score);
+  });
   Dumps dumps = open_dumps(score, in, sorted.requests, session);
   // Rows are written only once the model is there: a run that cannot begin leaves no journal behind.
   std::vector<TappedRow> tapped;

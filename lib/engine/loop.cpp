@@ -21,7 +21,9 @@ std::vector<StepRecord> run_loop(Scheduler& scheduler, Runner& runner, const Loo
     return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
   };
   std::vector<StepRecord> steps;
-  while (!scheduler.done()) {
+  while (true) {
+    if (hooks.refill) hooks.refill();
+    if (scheduler.done()) return steps;
     StepRecord record{.begin_us = now_us()};
     const BatchPlan plan = scheduler.plan();
     const std::vector<SampleOrigin> origins = scheduler.origins(plan);
@@ -31,14 +33,13 @@ std::vector<StepRecord> run_loop(Scheduler& scheduler, Runner& runner, const Loo
     const std::span<const TokenId> tokens = runner.step(plan);
     record.end_us = now_us();
     steps.push_back(record);
-    if (hooks.after_step) hooks.after_step(origins, runner.logits());
+    if (hooks.after_step) hooks.after_step(origins, runner.logits(), tokens);
     for (Finished& f : scheduler.commit(plan, tokens)) {
       const Timing timing = timing_of(f, steps);
       if (hooks.finished) hooks.finished(std::move(f), timing);
     }
     if (hooks.progress) hooks.progress(record);
   }
-  return steps;
 }
 
 }  // namespace octet

@@ -34,8 +34,10 @@ Timing timing_of(const Finished& finished, std::span<const StepRecord> steps);
 
 /// Called by the loop; each may be empty.
 struct LoopHooks {
+  std::function<void()> refill;  ///< before every step and when nothing is left: the place to add requests
   std::function<void(const BatchPlan&, std::span<const SampleOrigin>)> before_step;
-  std::function<void(std::span<const SampleOrigin>, Mat<const float> logits)> after_step;
+  std::function<void(std::span<const SampleOrigin>, Mat<const float> logits, std::span<const TokenId> drawn)>
+      after_step;
   std::function<void(Finished&&, const Timing&)> finished;
   std::function<void(const StepRecord&)> progress;
 };

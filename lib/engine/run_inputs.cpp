@@ -23,19 +23,26 @@ int64_t max_seq_len_of(const RunOptions& run, const ModelConfig& config) {
 
 }  // namespace
 
+ModelFiles open_model_files(const RunOptions& run, comm::MpiSession& session) {
+  ModelFiles files;
+  session.funnel([&] {
+    files.config = read_model_config(run.model + "/config.json");
+    check_ranks(files.config, session.size());
+    files.limits = {.vocab_size = files.config.vocab_size,
+                    .max_seq_len = max_seq_len_of(run, files.config),
+                    .bos = static_cast<TokenId>(files.config.bos_token_id)};
+    if (std::filesystem::exists(run.model + "/tokenizer.json")) {
+      files.tokenizer = std::make_unique<const Tokenizer>(Tokenizer::from_dir(run.model));
+      files.limits.tokenizer = files.tokenizer.get();
+    }
+  });
+  return files;
+}
+
 RunInputs open_inputs(const RunOptions& run, const std::string& input, PromptForm form, comm::MpiSession& session) {
-  RunInputs in;
+  RunInputs in{.model = open_model_files(run, session), .prompts = {}};
   std::string text;
   session.funnel([&] {
-    in.config = read_model_config(run.model + "/config.json");
-    check_ranks(in.config, session.size());
-    in.limits = {.vocab_size = in.config.vocab_size,
-                 .max_seq_len = max_seq_len_of(run, in.config),
-                 .bos = static_cast<TokenId>(in.config.bos_token_id)};
-    if (std::filesystem::exists(run.model + "/tokenizer.json")) {
-      in.tokenizer = std::make_unique<const Tokenizer>(Tokenizer::from_dir(run.model));
-      in.limits.tokenizer = in.tokenizer.get();
-    }
     if (session.rank() == 0) text = read_input(input);
   });
   session.broadcast(text);

@@ -1,5 +1,5 @@
 // What generate and score have before the weights are loaded: config, tokenizer, prompts, and the requests made of
-// them.
+// them. generate reads its lines through an item index; score, whose files are small, holds them.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +21,25 @@
 
 namespace octet {
 
-/// Equal on every rank.
-struct RunInputs {
+/// The small files of a model. Equal on every rank.
+struct ModelFiles {
   ModelConfig config;
   std::unique_ptr<const Tokenizer> tokenizer;  ///< null: the model folder has none
-  std::vector<Prompt> prompts;
   RequestLimits limits;
 };
 
-/// Collective: rank 0 reads the input and shares its text; the model's small files every rank reads itself.
-/// Errors: Error{kCheckpoint} (config.json, tokenizer.json), Error{kInput} (unreadable, or no line in it),
-/// Error{kUsage} (rank count, --max-seq-len beyond the model).
+/// Collective: every rank reads the files itself. Error{kCheckpoint} (config.json, tokenizer.json), Error{kUsage} (rank
+/// count, --max-seq-len beyond the model).
+ModelFiles open_model_files(const RunOptions& run, comm::MpiSession& session);
+
+/// Equal on every rank.
+struct RunInputs {
+  ModelFiles model;
+  std::vector<Prompt> prompts;
+};
+
+/// Collective: rank 0 reads the input and shares its text. Errors: as open_model_files, Error{kInput} (unreadable, or
+/// no line in it).
 RunInputs open_inputs(const RunOptions& run, const std::string& input, PromptForm form, comm::MpiSession& session);
 
 /// The prompts that can run, and the others' places with their errors.

@@ -4,10 +4,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 #include "base/error.h"
-#include "base/log.h"
 #include "engine/plan_hash.h"
 
 namespace octet {
@@ -46,10 +46,9 @@ void check_outputs(const std::string& input, const std::vector<std::string>& out
   }
 }
 
-RunOutput::RunOutput(comm::MpiSession& session, const std::string& path, bool force) : session_(session) {
+RunOutput::RunOutput(comm::MpiSession& session, const std::string& path, ResultFile::Open how) : session_(session) {
   session.funnel([&] {
-    if (session.rank() == 0)
-      file_ = std::make_unique<ResultFile>(path, force ? ResultFile::Open::kForce : ResultFile::Open::kFresh);
+    if (session.rank() == 0) file_ = std::make_unique<ResultFile>(path, how);
   });
 }
 
@@ -60,27 +59,19 @@ void RunOutput::write(int64_t index, const Json& row) {
   seconds_ += since(start);
 }
 
-void RunOutput::finish() {
+void RunOutput::sync_if_due() {
+  if (!file_) return;
   const auto start = Clock::now();
-  session_.funnel([&] {
-    if (file_) file_->finish(/*unordered=*/false);
-  });
+  file_->sync_if_due();
   seconds_ += since(start);
 }
 
-void Progress::step(const StepRecord& record, int64_t done) {
-  constexpr int64_t kPeriodUs = 5'000'000;
-  prefill_rows_ += record.prefill_rows;
-  decode_rows_ += record.decode_rows;
-  if (record.end_us - logged_us_ < kPeriodUs) return;
-  logged_us_ = record.end_us;
-  const double seconds = static_cast<double>(record.end_us) * 1e-6;
-  const std::string left =
-      done == 0
-          ? "unknown"
-          : fmt::format("about {:.0f} s", seconds * static_cast<double>(total_ - done) / static_cast<double>(done));
-  log::info("{} of {} prompts done, {} prompt tokens fed, {} tokens decoded ({:.1f} tok/s), left: {}", done, total_,
-            prefill_rows_, decode_rows_, static_cast<double>(decode_rows_) / seconds, left);
+void RunOutput::finish(bool unordered) {
+  const auto start = Clock::now();
+  session_.funnel([&] {
+    if (file_) file_->finish(unordered);
+  });
+  seconds_ += since(start);
 }
 
 void compare_plans(const BatchPlan& plan, comm::MpiSession& session) {

@@ -1,7 +1,6 @@
-// Rank 0's side of a run: the result file with its time, and a line of progress now and then.
+// Rank 0's side of a run: the result file with its time, and checks that need more than one rank or file.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,12 +17,16 @@ namespace octet {
 class RunOutput {
  public:
   /// Collective. Errors: as ResultFile.
-  RunOutput(comm::MpiSession& session, const std::string& path, bool force);
+  RunOutput(comm::MpiSession& session, const std::string& path, ResultFile::Open how);
 
   bool here() const { return file_ != nullptr; }
+  /// On rank 0.
+  ResultFile& file() { return *file_; }
   void write(int64_t index, const Json& row);
+  /// Makes the rows durable now and then.
+  void sync_if_due();
   /// Collective: the finished file.
-  void finish();
+  void finish(bool unordered = false);
   /// Spent in write() and finish().
   double seconds() const { return seconds_; }
 
@@ -31,19 +34,6 @@ class RunOutput {
   comm::MpiSession& session_;
   std::unique_ptr<ResultFile> file_;
   double seconds_ = 0;
-};
-
-/// Says every few seconds how far a run is.
-class Progress {
- public:
-  explicit Progress(int64_t total) : total_(total) {}
-  /// Counts a step and the prompts that are done; logs if it is time.
-  void step(const StepRecord& record, int64_t done);
-
- private:
-  int64_t total_;
-  int64_t prefill_rows_ = 0, decode_rows_ = 0;
-  int64_t logged_us_ = 0;
 };
 
 /// Exit status of a run that came to its end: 0, or 3 when some lines have errors.

@@ -76,6 +76,7 @@ void RunSummary::add(const Finished& finished, const Timing& timing) {
   ttft_.push_back({static_cast<double>(timing.ttft_us()) / 1000, 1});
   total_.push_back({static_cast<double>(timing.total_us()) / 1000, 1});
   input_tokens_ += finished.prompt_tokens;
+  cached_tokens_ += finished.cached_tokens;
   output_tokens_ += static_cast<int64_t>(finished.tokens.size());
 }
 
@@ -120,6 +121,7 @@ Json RunSummary::to_json(const std::vector<RankReport>& ranks) const {
                     {"failed", failed()},
                     {"errors", std::move(errors)},
                     {"total_input_tokens", input_tokens_},
+                    {"total_cached_tokens", cached_tokens_},
                     {"total_output_tokens", output_tokens_},
                     {"duration", rounded(rate.seconds)},
                     {"request_throughput", rounded(per_second(completed(), rate.seconds))},
@@ -143,11 +145,11 @@ std::vector<std::string> RunSummary::table(const std::vector<RankReport>& ranks)
   int64_t largest_rss = 0;
   for (const RankReport& r : ranks) largest_rss = std::max(largest_rss, r.peak_rss_bytes);
   const RunnerReport& first = ranks.front().runner;
-  std::vector<std::string> lines = {
-      fmt::format("prompts      {} done, {} failed", completed(), failed()),
-      fmt::format("tokens       {} in, {} out, {:.1f} s", input_tokens_, output_tokens_, rate.seconds),
-      fmt::format("prefill      {:.1f} tok/s", rate.prefill_tok_s),
-      fmt::format("decode       {:.1f} tok/s", rate.decode_tok_s)};
+  std::vector<std::string> lines = {fmt::format("prompts      {} done, {} failed", completed(), failed()),
+                                    fmt::format("tokens       {} in ({} of them shared), {} out, {:.1f} s",
+                                                input_tokens_, cached_tokens_, output_tokens_, rate.seconds),
+                                    fmt::format("prefill      {:.1f} tok/s", rate.prefill_tok_s),
+                                    fmt::format("decode       {:.1f} tok/s", rate.decode_tok_s)};
   const auto percentiles = [&lines](std::string_view name, const std::vector<Weighted>& values) {
     lines.push_back(fmt::format("{:<12} p50 {:.1f}  p90 {:.1f}  p99 {:.1f} ms", name, percentile(values, 50),
                                 percentile(values, 90), percentile(values, 99)));

@@ -62,7 +62,7 @@ class RunSummary {
   std::map<std::string, int64_t> errors_;
   std::vector<Weighted> ttft_, total_;  ///< ms
   std::vector<StepRecord> steps_;
-  int64_t input_tokens_ = 0, output_tokens_ = 0;
+  int64_t input_tokens_ = 0, cached_tokens_ = 0, output_tokens_ = 0;
   double write_seconds_ = 0;
 };
 

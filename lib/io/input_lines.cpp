@@ -83,6 +83,13 @@ InputLines::~InputLines() {
   ::close(fd_);
 }
 
+void InputLines::rewind() {
+  buffer_.clear();
+  position_ = 0;
+  offset_ = number_ = 0;
+  at_end_ = false;
+}
+
 bool InputLines::fill() {
   buffer_.erase(0, position_);
   position_ = 0;

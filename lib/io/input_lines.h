@@ -25,6 +25,8 @@ class InputLines {
 
   /// The next line and its text; false at the end. Error{kInput}.
   bool next(InputLine& line, std::string& text);
+  /// next() begins again.
+  void rewind();
   /// The text of a line that next() gave. Error{kInput} if the file is shorter now.
   std::string read(const InputLine& line) const;
 

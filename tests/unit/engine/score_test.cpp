@@ -60,7 +60,7 @@ Scored score_all(const std::vector<Prompt>& prompts, std::optional<int64_t> spli
   Scorer scorer(prompts, dump.get());
   Scored result;
   LoopHooks hooks;
-  hooks.after_step = [&](std::span<const SampleOrigin> origins, Mat<const float> logits) {
+  hooks.after_step = [&](std::span<const SampleOrigin> origins, Mat<const float> logits, auto) {
     scorer.observe(origins, logits);
   };
   hooks.finished = [&](Finished&& f, const Timing&) { result.scores[f.index] = scorer.take(f.index); };
