@@ -191,7 +191,17 @@ std::optional<uint64_t> magnitude(Decimal d) {
   return value;
 }
 
+bool needs_no_escape(char c) {
+  return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
 void append_string(std::string& out, const std::string& text) {
+  if (std::all_of(text.begin(), text.end(), needs_no_escape)) {  // keys, ids, most of what is written
+    out += '"';
+    out += text;
+    out += '"';
+    return;
+  }
   out += nlohmann::json(text).dump(-1, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace);
 }
 
