@@ -16,6 +16,7 @@ struct Completion {
   std::vector<int64_t> token_ids;
   std::string text;
   std::string finish_reason;
+  int64_t prompt_tokens = 0, cached_tokens = 0;
 };
 
 struct GenerateCase {
@@ -31,8 +32,8 @@ inline std::vector<int64_t> token_list(const Json& list) {
   return ids;
 }
 
-/// Runs the lines; every one of them must have an output line without an error.
-inline std::map<std::string, Completion> run_generate(const GenerateCase& c, const std::vector<Json>& lines) {
+/// Runs the lines; the output lines, none of which may have an error.
+inline std::vector<Json> generated_rows(const GenerateCase& c, const std::vector<Json>& lines) {
   const TempFolder work;
   std::string input;
   for (const Json& line : lines) input += line.dump() + "\n";
@@ -40,14 +41,27 @@ inline std::map<std::string, Completion> run_generate(const GenerateCase& c, con
   const Outcome run = octet_on(c.ranks, "generate -m " + c.model + " -i " + work.path() + "/in.jsonl -o " +
                                             work.path() + "/out.jsonl --numerics " + c.numerics + " " + c.flags);
   EXPECT_EQ(run.code, 0) << run.err;
-  std::map<std::string, Completion> completions;
-  if (run.code != 0) return completions;
+  std::vector<Json> rows;
+  if (run.code != 0) return rows;
   std::istringstream out(read_file(work.path() + "/out.jsonl"));
   for (std::string text; std::getline(out, text);) {
-    const Json line = parse_json(text, "output line");
-    EXPECT_TRUE(line.find("error")->is(Json::Kind::kNull)) << text;
-    completions[line.find("id")->text] = {token_list(*line.find("token_ids")), line.find("text")->text,
-                                          line.find("finish_reason")->text};
+    rows.push_back(parse_json(text, "output line"));
+    EXPECT_TRUE(rows.back().find("error")->is(Json::Kind::kNull)) << text;
+  }
+  EXPECT_EQ(rows.size(), lines.size());
+  return rows;
+}
+
+/// The same by id, for lines that ask for one completion.
+inline std::map<std::string, Completion> run_generate(const GenerateCase& c, const std::vector<Json>& lines) {
+  std::map<std::string, Completion> completions;
+  for (const Json& row : generated_rows(c, lines)) {
+    const Json& usage = *row.find("usage");
+    completions[row.find("id")->text] = {.token_ids = token_list(*row.find("token_ids")),
+                                         .text = row.find("text")->text,
+                                         .finish_reason = row.find("finish_reason")->text,
+                                         .prompt_tokens = usage.find("prompt_tokens")->as_int().value_or(-1),
+                                         .cached_tokens = usage.find("cached_tokens")->as_int().value_or(-1)};
   }
   EXPECT_EQ(completions.size(), lines.size());
   return completions;
