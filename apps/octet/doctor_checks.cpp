@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/host.h"
 #include "build_facts.h"
 #include "comm/mpi_version.h"
 #include "doctor.h"
@@ -192,8 +193,7 @@ std::string cpu_list(const std::vector<int>& cpus) {
 
 Machine look_at_machine() {
   Machine m;
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) == 0) m.host = host.data();
+  m.host = host_name();
   m.pid = ::getpid();
   cpu_set_t mask;
   CPU_ZERO(&mask);

@@ -3,17 +3,21 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "base/error.h"
+#include "base/host.h"
 #include "base/log.h"
 #include "base/stop_signal.h"
 #include "build_facts.h"
 #include "comm/watchdog.h"
 #include "commands.h"
+#include "dry_run.h"
 #include "engine/batch_input.h"
 #include "engine/item_feed.h"
 #include "engine/loop.h"
@@ -25,7 +29,9 @@
 #include "engine/run_output.h"
 #include "engine/run_record.h"
 #include "engine/summary.h"
+#include "model/memory_plan.h"
 #include "options/test_fault.h"
+#include "runtime/plan_report.h"
 #include "runtime/runner.h"
 
 namespace octet {
@@ -53,6 +59,8 @@ class BatchRun {
   void write(CompletedItem&& item, int64_t index);
   void write_error(int64_t index, const Prompt& prompt, const ItemError& error, uint64_t hash);
   int report();
+  void check_memory_plan(const std::vector<RankReport>& ranks);
+  int dry_run();
   ProgressTotals progress_totals() const;
   bool is_root() const { return session_.rank() == 0; }
 
@@ -62,15 +70,17 @@ class BatchRun {
   PromptForm form_;
   ModelFiles model_;
   SamplingDefaults defaults_;
-  RunOutput output_;
+  std::set<std::string> warned_;
+  RowContext row_context_;
+  std::optional<RunOutput> output_;  ///< none in a dry run
   ItemReader reader_;
   BatchShape shape_;
   std::optional<BatchInput> input_;  ///< rank 0
   std::optional<ItemFeed> feed_;     ///< rank 0
   std::unique_ptr<Runner> runner_;   ///< null when nothing is left to generate
   RunSummary summary_;
-  RowContext row_context_;
   ProgressState done_;
+  std::vector<PlanLine> memory_;  ///< rank 0: planned and held
 };
 
 ResultFile::Open open_mode(const GenerateOptions& generate) {
@@ -93,17 +103,20 @@ BatchRun::BatchRun(const Options& options, comm::MpiSession& session)
       session_(session),
       form_(generate_.input.ends_with(".txt") ? PromptForm::kText : PromptForm::kGenerate),
       model_(open_model(options, session)),
-      output_(session, generate_.output, open_mode(generate_)),
-      reader_(make_reader()) {}
+      reader_(make_reader()) {
+  if (!generate_.dry_run) output_.emplace(session, generate_.output, open_mode(generate_));
+}
 
 ItemReader BatchRun::make_reader() {
   session_.funnel([&] {
     defaults_ = with_flags(read_generation_config(options_.run.model), options_.request);
-    set_request_limits(model_.limits, options_);
+    model_.limits = request_limits(options_.run, options_.request, model_.config, model_.tokenizer.get());
   });
   log::info("lines without a temperature: {} ({})", defaults_.temperature, defaults_.source);
   row_context_.tokenizer = model_.tokenizer.get();
-  row_context_.model = model_.limits.served_name;
+  row_context_.model = served_name(options_.run.model);
+  row_context_.created = std::time(nullptr);
+  if (is_root()) model_.limits.warned = &warned_;
   return {form_, [this](const Prompt& prompt, int64_t index) {
             return generate_requests(prompt, index, model_.limits, options_.request, defaults_);
           }};
@@ -116,9 +129,10 @@ void BatchRun::read_input() {
                        .max_seq_len = model_.limits.max_seq_len,
                        .share_prefixes = !generate_.no_prefix_sharing,
                        .max_errors = generate_.fail_fast ? std::optional<int64_t>(0) : generate_.max_errors};
-    input_.emplace(generate_.input, reader_, index, output_.file().earlier(), generate_.retry_errors);
-    for (const ResumePlan::Kept& kept : input_->resume().kept) output_.file().keep(kept.earlier, kept.index);
-    if (!output_.file().earlier().empty()) log::info("{}", input_->resume().sentence());
+    const std::span<const EarlierRow> earlier = output_ ? output_->file().earlier() : std::span<const EarlierRow>();
+    input_.emplace(generate_.input, reader_, index, earlier, generate_.retry_errors);
+    for (const ResumePlan::Kept& kept : input_->resume().kept) output_->file().keep(kept.earlier, kept.index);
+    if (!earlier.empty()) log::info("{}", input_->resume().sentence());
     shape_ = {input_->index().capacity(), input_->index().prefix_slots(), input_->index().totals().sequences};
     feed_.emplace(
         input_->lines(), reader_, input_->index(),
@@ -134,7 +148,7 @@ void BatchRun::begin_record() {
     if (!is_root()) return;
     const RunFacts facts{.version = kVersion, .build_type = kBuildType, .cuda = kCudaBuilt, .ranks = session_.size()};
     begin_run_record(generate_.output, make_run_record(Command::kGenerate, options_, facts),
-                     output_.file().earlier().size());
+                     output_->file().earlier().size());
   });
 }
 
@@ -153,13 +167,13 @@ void BatchRun::write(CompletedItem&& item, int64_t index) {
     done_.completion_tokens_of_done += static_cast<int64_t>(choice.finished.tokens.size());
   }
   ++done_.done;
-  output_.write(index, completion_row(item.prompt, item.provenance, item.choices, hash_text(item.hash), row_context_));
+  output_->write(index, completion_row(item.prompt, item.provenance, item.choices, hash_text(item.hash), row_context_));
 }
 
 void BatchRun::write_error(int64_t index, const Prompt& prompt, const ItemError& error, uint64_t hash) {
   ++done_.failed;
   summary_.add_error(error.code);
-  output_.write(index, error_row(prompt, error, form_, hash_text(hash)));
+  output_->write(index, error_row(prompt, error, form_, hash_text(hash)));
 }
 
 ProgressTotals BatchRun::progress_totals() const {
@@ -191,7 +205,7 @@ void BatchRun::complete() {
                                                     stop_signal(), progress_totals().kept + done_.done + done_.failed));
       }
       source.refill(scheduler);
-      output_.sync_if_due();
+      output_->sync_if_due();
     };
     if (kTestHooks) hooks.before_step = [&](const BatchPlan& plan, auto) { compare_plans(plan, session_); };
     hooks.after_step = [&](std::span<const SampleOrigin> origins, Mat<const float> logits,
@@ -215,7 +229,7 @@ void BatchRun::complete() {
     const comm::Watchdog::Armed armed(session_.watchdog(), comm::Watchdog::Span::kLoop);
     summary_.set_steps(run_loop(scheduler, *runner_, hooks));
   }
-  output_.finish(generate_.unordered);
+  output_->finish(generate_.unordered);
   if (progress) progress->end(RunState::kFinished);
 }
 
@@ -227,21 +241,68 @@ void write_file(const std::string& path, const std::string& text) {
 }
 
 int BatchRun::report() {
-  summary_.add_write_seconds(output_.seconds());
+  summary_.add_write_seconds(output_->seconds());
   const std::vector<RankReport> ranks = gather_reports(runner_ ? runner_->report() : RunnerReport{}, session_);
-  for (const std::string& line : summary_.table(ranks)) log::info("{}", line);
+  if (runner_) {
+    for (const std::string& line : summary_.table(ranks)) log::info("{}", line);
+    check_memory_plan(ranks);
+  }
   session_.funnel([&] {
     if (!is_root() || generate_.summary.empty()) return;
-    write_file(generate_.summary, summary_.to_json(ranks).dump() + "\n");
+    Json json = summary_.to_json(ranks);
+    Json memory = Json::array();
+    for (const PlanLine& line : memory_) {
+      memory.push(Json::object(
+          {{"name", line.name}, {"predicted", line.predicted}, {"actual", line.actual}, {"holds", line.holds}}));
+    }
+    json.set("memory_plan", std::move(memory));
+    write_file(generate_.summary, json.dump() + "\n");
   });
   int64_t failed = done_.failed + (input_ ? input_->resume().failed : 0);
   session_.broadcast(&failed, sizeof failed);
   return exit_status(failed);
 }
 
+/// The planner must be right: what was predicted stands beside what the rank that holds most really held.
+void BatchRun::check_memory_plan(const std::vector<RankReport>& ranks) {
+  if (!is_root()) return;
+  const MemoryPlanner planner(model_.config, session_.size(), options_.run.numerics.value_or(Numerics::kOfficial));
+  const MemoryPlan plan = planner.plan(shape_.capacity.slots, input_->index().totals().longest,
+                                       options_.run.prefill_chunk, shape_.capacity.pages);
+  const auto largest = std::max_element(ranks.begin(), ranks.end(), [](const RankReport& a, const RankReport& b) {
+    return a.runner.weight_bytes < b.runner.weight_bytes;
+  });
+  memory_ = compare_plan(plan, largest->runner);
+  log::info("{}", plan_comparison_text(memory_));
+}
+
+int BatchRun::dry_run() {
+  int local_ranks = 0;
+  const std::string host = host_name();
+  for (const std::string& other : session_.gather_texts(host)) local_ranks += other == host ? 1 : 0;
+  int code = 0;
+  session_.funnel([&] {
+    if (!is_root()) return;
+    const RunTotals& totals = input_->index().totals();
+    code = print_dry_run(options_, model_.config,
+                         {.ranks = session_.size(),
+                          .lines = totals.items,
+                          .failed = totals.failed,
+                          .prompt_tokens = totals.prompt_tokens,
+                          .most_new_tokens = totals.new_tokens,
+                          .longest_request = totals.longest,
+                          .slots = shape_.capacity.slots,
+                          .pages = shape_.capacity.pages},
+                         local_ranks);
+  });
+  session_.broadcast(&code, sizeof code);
+  return code;
+}
+
 int BatchRun::run() {
   read_input();
-  bool goes_on = is_root() && !output_.file().earlier().empty();
+  if (generate_.dry_run) return dry_run();
+  bool goes_on = is_root() && !output_->file().earlier().empty();
   session_.broadcast(&goes_on, sizeof goes_on);
   if (goes_on) begin_record();
   load();

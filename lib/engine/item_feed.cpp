@@ -13,7 +13,8 @@ namespace {
 
 /// The first `length` tokens of `request` as a sequence that others fork.
 Request prefix_request(const Request& request, int64_t length, int64_t id, int64_t uses) {
-  Request prefix{.index = request.index};
+  Request prefix;
+  prefix.index = request.index;
   prefix.tokens.assign(request.tokens.begin(), request.tokens.begin() + length);
   prefix.prompt_tokens = prefix.prefill_tokens = length;
   prefix.prefix_id = id;

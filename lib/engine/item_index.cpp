@@ -103,6 +103,7 @@ void ItemIndex::take_requests(Item& item, const ItemRequests& made) {
   for (const Request& r : requests) {
     item.prompt_tokens = std::max(item.prompt_tokens, static_cast<int32_t>(r.prompt_tokens));
     totals_.prompt_tokens += r.prompt_tokens;
+    totals_.new_tokens += r.max_new_tokens;
     totals_.longest = std::max(totals_.longest, r.max_length());
     largest_pages_.push_back(pages_for(r.max_length()));
     std::push_heap(largest_pages_.begin(), largest_pages_.end(), std::greater<>());

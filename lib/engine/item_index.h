@@ -58,7 +58,8 @@ struct RunTotals {
   int64_t failed = 0;     ///< lines with errors
   int64_t sequences = 0;  ///< completions to generate
   int64_t prompt_tokens = 0;
-  int64_t longest = 0;  ///< tokens of prompt and completion of the longest sequence
+  int64_t new_tokens = 0;  ///< at most
+  int64_t longest = 0;     ///< tokens of prompt and completion of the longest sequence
   std::string first_error;
 };
 
@@ -66,7 +67,7 @@ struct IndexOptions {
   int64_t max_batch = 1;
   int64_t max_seq_len = 0;
   bool share_prefixes = true;
-  std::optional<int64_t> max_errors;  ///< more lines with errors end the run
+  std::optional<int64_t> max_errors = {};  ///< more lines with errors end the run
 };
 
 class ItemIndex {

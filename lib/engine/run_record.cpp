@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/host.h"
 #include "base/replace_file.h"
 #include "base/sha256.h"
 #include "options/option_effect.h"
@@ -31,11 +32,6 @@ constexpr std::array kModelFiles = {"config.json", "model.safetensors.index.json
 std::string now_in_utc() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
 std::string content_of(const std::string& path) {
