@@ -127,7 +127,8 @@ std::string program_help() {
       "Exit codes:\n"
       "  0 done   1 internal error   2 usage or configuration   3 done, but some lines ended with an error\n"
       "  4 input unusable   5 checkpoint unusable   6 environment (device, launcher, MPI)   7 does not fit in memory\n"
-      "  8 a rank keeps the others waiting   9 wrong numbers (logits that are not finite, ranks that disagree)\n";
+      "  8 a rank keeps the others waiting   9 wrong numbers (logits that are not finite, ranks that disagree)\n"
+      "  10 interrupted by a signal; --resume goes on\n";
   return text;
 }
 
