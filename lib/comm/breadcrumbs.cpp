@@ -50,16 +50,25 @@ std::string collective_text(const RankView& rank) {
   return fmt::format("{} #{} ({})", collective_name(rank.place.what), number_of(rank.moves), site_text(rank.place));
 }
 
-/// The ranks that keep `own` waiting: those that are behind it; if none is, those that stopped inside its collective.
-std::vector<size_t> culprits(const std::vector<RankView>& ranks, size_t own) {
+template <class Is>
+std::vector<size_t> indices_where(const std::vector<RankView>& ranks, Is is) {
   std::vector<size_t> found;
   for (size_t i = 0; i < ranks.size(); ++i) {
-    if (ranks[i].moves < ranks[own].moves) found.push_back(i);
+    if (is(ranks[i])) found.push_back(i);
   }
-  if (!found.empty()) return found;
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    if (ranks[i].process != RankView::Process::kRuns) found.push_back(i);
-  }
+  return found;
+}
+
+/// The ranks that keep `own` waiting. A rank that runs and is inside an earlier collective waits too, for it needs the
+/// culprit's part there: so first those behind `own` that do not run at all, then those behind it and outside any
+/// collective, then all behind it; if none is behind, those that stopped inside its collective.
+std::vector<size_t> culprits(const std::vector<RankView>& ranks, size_t own) {
+  const auto behind = [&](const RankView& r) { return r.moves < ranks[own].moves; };
+  const auto halted = [](const RankView& r) { return r.process != RankView::Process::kRuns; };
+  std::vector<size_t> found = indices_where(ranks, [&](const RankView& r) { return behind(r) && halted(r); });
+  if (found.empty()) found = indices_where(ranks, [&](const RankView& r) { return behind(r) && !inside(r); });
+  if (found.empty()) found = indices_where(ranks, behind);
+  if (found.empty()) found = indices_where(ranks, halted);
   return found;
 }
 

@@ -51,6 +51,16 @@ TEST(Hang, NamesTheRankBehindAndThoseThatWait) {
   EXPECT_TRUE(culprit_is_here(ranks, 2));
 }
 
+TEST(Hang, ARankThatWaitsInAnEarlierCollectiveIsNoCulprit) {
+  std::vector<RankView> ranks = ranks_at({53, 55, 54, 55});  // rank 0 still needs rank 2's part of #27
+  EXPECT_TRUE(hang_message(ranks, 1, 4, 2).starts_with("rank 2 has not entered all-reduce #28"));
+  ranks[2].moves = 53;
+  ranks[2].process = Process::kStopped;
+  const std::string message = hang_message(ranks, 1, 4, 2);
+  EXPECT_TRUE(message.starts_with("rank 2 has not entered all-reduce #28")) << message;
+  EXPECT_NE(message.find("its process is stopped"), message.npos) << message;
+}
+
 TEST(Hang, AStoppedOrDeadProcessIsNoReasonForALongerTimeout) {
   std::vector<RankView> ranks = ranks_at({5, 4});
   ranks[1].process = Process::kStopped;
