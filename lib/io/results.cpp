@@ -202,10 +202,13 @@ bool ResultFile::sync_if_due(Clock::time_point now) {
 
 void ResultFile::copy_pieces(int target, const std::vector<Piece>& pieces, const std::string& name) const {
   std::string block;
-  for (const Piece& piece : pieces) {
+  for (size_t i = 0; i < pieces.size();) {
+    const int64_t offset = pieces[i].offset;
+    int64_t size = 0;  // of rows that lie one after the other, which is what most do
+    for (; i < pieces.size() && pieces[i].offset == offset + size && size < kBlockBytes; ++i) size += pieces[i].size;
     const size_t start = block.size();
-    block.resize(start + static_cast<size_t>(piece.size));
-    if (!read_at(journal_, block.data() + start, piece.size, piece.offset)) throw cannot("read back", journal_path_);
+    block.resize(start + static_cast<size_t>(size));
+    if (!read_at(journal_, block.data() + start, size, offset)) throw cannot("read back", journal_path_);
     if (static_cast<int64_t>(block.size()) < kBlockBytes) continue;
     write_all(target, block, name);
     block.clear();

@@ -1,7 +1,6 @@
-// The trained tiny-words model through `octet generate`: the reference's own greedy tokens, and right answers.
+// The trained tiny-words model through `octet generate`: the reference's own greedy tokens. That its answers are right
+// is seen by tests/scripts/run_words.py.
 #include <gtest/gtest.h>
-
-#include <sstream>
 
 #include "tests/golden/generate_run.h"
 #include "tests/golden/golden_run.h"
@@ -43,35 +42,6 @@ INSTANTIATE_TEST_SUITE_P(TinyWords, Words,
                          [](const auto& param_info) {
                            return param_info.param.numerics + "_np" + std::to_string(param_info.param.ranks);
                          });
-
-/// What follows the last "#### ".
-std::string answer(const std::string& text) {
-  const size_t mark = text.rfind("#### ");
-  if (mark == std::string::npos) return "no answer: " + text;
-  return text.substr(mark + 5,
-                     text.find('\n', mark) == std::string::npos ? std::string::npos : text.find('\n', mark) - mark - 5);
-}
-
-TEST(TinyWords, AnswersAllTwoHundredQuestionsInChatForm) {
-  std::istringstream questions(read_file(data_path("wordmaths/test.jsonl")));
-  std::vector<Json> lines;
-  std::vector<std::string> answers;
-  for (std::string text; std::getline(questions, text);) {
-    const Json question = parse_json(text, "test.jsonl");
-    Json line = Json::object();
-    line.set("id", std::to_string(lines.size()));
-    line.set("prompt", "<｜User｜>" + question.find("question")->text + "<｜Assistant｜></think>");
-    lines.push_back(std::move(line));
-    answers.push_back(answer(question.find("answer")->text));
-  }
-  ASSERT_EQ(lines.size(), 200u);
-  const auto completions = run_generate({kModel, "official", 8, "--max-tokens 128"}, lines);
-  for (size_t i = 0; i < lines.size(); ++i) {
-    const Completion& completion = completions.at(std::to_string(i));
-    EXPECT_EQ(answer(completion.text), answers[i]) << completion.text;
-    EXPECT_EQ(completion.finish_reason, "stop");
-  }
-}
 
 }  // namespace
 }  // namespace octet::test

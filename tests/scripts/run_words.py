@@ -1,5 +1,5 @@
 """The scripts with the real program: the small trained model answers word problems and finds numbers, on 8 ranks.
-OCTET_TEST_LONG=1 asks all of them. Started by ctest, which says where the program is: OCTET_TEST_PROGRAM."""
+OCTET_TEST_LONG=1 asks more of them. Started by ctest, which says where the program is: OCTET_TEST_PROGRAM."""
 import os
 import pathlib
 import tempfile
@@ -30,17 +30,18 @@ class Words(unittest.TestCase):
 
     def questions(self, *arguments):
         figures = self.on_eight_ranks(gsm8k.main, "--data", WORDS / "test.jsonl", "--train", WORDS / "fewshot.jsonl",
-                                      "--max-tokens", 128, "--limit", 200 if LONG else 20, *arguments, "--", "-q")
+                                      "--max-tokens", 128, *arguments, "--", "-q")
         self.assertEqual(figures["filters"]["strict-match"]["correct"], figures["documents"])
         self.assertEqual(figures["filters"]["flexible-extract"]["correct"], figures["documents"])
         self.assertEqual((figures["truncated"], figures["empty"]), (0, 0))
 
     def test_completion_form_after_examples(self):
         # The same examples before every question; fewer in the short lane, where prompts are what takes the time.
-        self.questions("--fewshot", "first", "--shots", 16 if LONG else 2, "--stop", "\\n\\n")
+        self.questions("--limit", 200 if LONG else 20, "--fewshot", "first", "--shots", 16 if LONG else 2,
+                       "--stop", "\\n\\n")
 
     def test_chat_form(self):
-        self.questions("--task", "plain", "--mode", "chat-raw", "--shots", 0)
+        self.questions("--limit", 200, "--task", "plain", "--mode", "chat-raw", "--shots", 0)
 
     def test_numbers_in_long_texts(self):
         result = self.on_eight_ranks(needle.main, "--cases", WORDS / "needle.jsonl",
