@@ -191,6 +191,16 @@ std::optional<uint64_t> magnitude(Decimal d) {
   return value;
 }
 
+/// The value of a number written in plain digits, which is how nearly all integers come.
+template <class Int>
+std::optional<Int> plain_integer(const std::string& text) {
+  Int value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, status] = std::from_chars(text.data(), end, value);
+  if (status != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
 bool needs_no_escape(char c) {
   return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
@@ -279,6 +289,7 @@ Json& Json::push(Json value) {
 
 std::optional<int64_t> Json::as_int() const {
   if (kind != Kind::kNumber) return std::nullopt;
+  if (const auto plain = plain_integer<int64_t>(text)) return plain;
   const Decimal d = decimal(text);
   const std::optional<uint64_t> size = magnitude(d);
   const uint64_t limit = static_cast<uint64_t>(INT64_MAX) + (d.negative ? 1 : 0);
@@ -288,6 +299,7 @@ std::optional<int64_t> Json::as_int() const {
 
 std::optional<uint64_t> Json::as_uint() const {
   if (kind != Kind::kNumber) return std::nullopt;
+  if (const auto plain = plain_integer<uint64_t>(text)) return plain;
   const Decimal d = decimal(text);
   const std::optional<uint64_t> size = magnitude(d);
   if (!size || (d.negative && *size > 0)) return std::nullopt;

@@ -19,7 +19,7 @@ class BatchInput {
              std::span<const EarlierRow> earlier, bool retry_errors)
       : lines_(path), resume_(match(reader, earlier, retry_errors)), index_(make_index(path, reader, options)) {}
 
-  const InputLines& lines() const { return lines_; }
+  InputLines& lines() { return lines_; }
   const ResumePlan& resume() const { return resume_; }
   const ItemIndex& index() const { return index_; }
 

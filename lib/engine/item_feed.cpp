@@ -24,7 +24,7 @@ Request prefix_request(const Request& request, int64_t length, int64_t id, int64
 
 }  // namespace
 
-ItemFeed::ItemFeed(const InputLines& lines, const ItemReader& reader, const ItemIndex& index, OnError on_error)
+ItemFeed::ItemFeed(InputLines& lines, const ItemReader& reader, const ItemIndex& index, OnError on_error)
     : lines_(lines),
       reader_(reader),
       index_(index),

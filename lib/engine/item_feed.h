@@ -29,7 +29,7 @@ class ItemFeed {
   using OnError = std::function<void(int64_t index, const Prompt& prompt, const ItemError& error, uint64_t hash)>;
 
   /// All must outlive the feed.
-  ItemFeed(const InputLines& lines, const ItemReader& reader, const ItemIndex& index, OnError on_error);
+  ItemFeed(InputLines& lines, const ItemReader& reader, const ItemIndex& index, OnError on_error);
 
   /// At least `wanted` more requests unless there are no more; those of one line and the prefixes before them stay
   /// together. Error{kInput} if a line has changed since the first pass.
@@ -49,7 +49,7 @@ class ItemFeed {
   void append(int64_t index, std::vector<Request>& requests);
   void append_with_prefixes(const Item& item, std::vector<Request> own, std::vector<Request>& requests);
 
-  const InputLines& lines_;
+  InputLines& lines_;
   const ItemReader& reader_;
   const ItemIndex& index_;
   OnError on_error_;

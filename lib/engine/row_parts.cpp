@@ -74,7 +74,7 @@ Json milliseconds(int64_t us) {
 }  // namespace
 
 Answer answer_of(const Prompt& prompt, const ChatProvenance& provenance, const Completion& completion,
-                 const std::string& request_id, const Tokenizer* tokenizer) {
+                 std::string_view input_hash, const Tokenizer* tokenizer) {
   const Finished& finished = completion.finished;
   Answer answer{.text = {}, .message = {}, .finish_reason = finish_word(finished.reason), .stop_reason = {}};
   if (finished.stop_token) answer.stop_reason = *finished.stop_token;
@@ -85,6 +85,7 @@ Answer answer_of(const Prompt& prompt, const ChatProvenance& provenance, const C
     answer.text = std::move(text);
     return answer;
   }
+  const std::string request_id = hex_id(prompt, input_hash, "answer") + ":" + std::to_string(finished.choice);
   const ParsedMessage parsed =
       parse_completion(text, finished.ended_by_eos, provenance.reasoning_open ? ChatMode::kThinking : ChatMode::kChat,
                        tool_names(prompt), request_id);
@@ -108,12 +109,15 @@ TokenSums token_sums(const Prompt& prompt, std::span<const Completion> choices) 
 }
 
 Json timing_object(const Timing& t) {
-  return Json::object({{"queue_ms", milliseconds(t.queue_us)},
-                       {"prefill_ms", milliseconds(t.prefill_us)},
-                       {"ttft_ms", milliseconds(t.ttft_us())},
-                       {"ttft_sched_ms", milliseconds(t.prefill_us)},
-                       {"decode_ms", milliseconds(t.decode_us)},
-                       {"total_ms", milliseconds(t.total_us())}});
+  Json object = Json::object();
+  object.members.reserve(6);
+  object.set("queue_ms", milliseconds(t.queue_us));
+  object.set("prefill_ms", milliseconds(t.prefill_us));
+  object.set("ttft_ms", milliseconds(t.ttft_us()));
+  object.set("ttft_sched_ms", milliseconds(t.prefill_us));
+  object.set("decode_ms", milliseconds(t.decode_us));
+  object.set("total_ms", milliseconds(t.total_us()));
+  return object;
 }
 
 Json timing_object(std::span<const Completion> choices) {
@@ -128,7 +132,9 @@ Json timing_object(std::span<const Completion> choices) {
 
 Json x_object(const Prompt& prompt, const ChatProvenance& provenance, std::span<const Completion> choices,
               std::span<const Answer> answers, std::string_view input_hash) {
-  Json x = Json::object({{"seed", choices[0].finished.seed}, {"input_hash", input_hash}});
+  Json x = Json::object();
+  x.set("seed", choices[0].finished.seed);
+  x.set("input_hash", input_hash);
   if (prompt.is_chat()) {
     x.set("encoding", provenance.encoding);
     x.set("thinking", provenance.thinking);

@@ -22,7 +22,7 @@ struct Answer {
 };
 
 Answer answer_of(const Prompt& prompt, const ChatProvenance& provenance, const Completion& completion,
-                 const std::string& request_id, const Tokenizer* tokenizer);
+                 std::string_view input_hash, const Tokenizer* tokenizer);
 
 /// Tokens of a row: a prompt counts once, however many completions it has.
 struct TokenSums {

@@ -10,18 +10,28 @@ namespace octet {
 namespace {
 
 Json row_head(const Prompt& prompt) {
-  return Json::object({{"id", prompt.id}, {"line", prompt.line}});
+  constexpr size_t kMembers = 12;  // of the longest row
+  Json row = Json::object();
+  row.members.reserve(kMembers);
+  row.set("id", prompt.id);
+  row.set("line", prompt.line);
+  return row;
 }
 
 Json usage(const TokenSums& sums) {
-  return Json::object(
-      {{"prompt_tokens", sums.prompt}, {"completion_tokens", sums.completion}, {"cached_tokens", sums.cached}});
+  Json object = Json::object();
+  object.members.reserve(3);
+  object.set("prompt_tokens", sums.prompt);
+  object.set("completion_tokens", sums.completion);
+  object.set("cached_tokens", sums.cached);
+  return object;
 }
 
 /// Appends what a native row says of one completion.
 void set_answer(Json& row, const Prompt& prompt, const Completion& completion, const Answer& answer,
                 const Tokenizer* tokenizer) {
   Json ids = Json::array();
+  ids.items.reserve(completion.finished.tokens.size());
   for (const TokenId token : completion.finished.tokens) ids.push(token);
   row.set(prompt.is_chat() ? "message" : "text", prompt.is_chat() ? answer.message : answer.text);
   row.set("token_ids", std::move(ids));
@@ -35,10 +45,9 @@ void set_answer(Json& row, const Prompt& prompt, const Completion& completion, c
 Json completion_row(const Prompt& prompt, const ChatProvenance& provenance, std::span<const Completion> choices,
                     std::string_view input_hash, const RowContext& context) {
   std::vector<Answer> answers;
-  const std::string request_id = hex_id(prompt, input_hash, "answer");
+  answers.reserve(choices.size());
   for (const Completion& c : choices) {
-    answers.push_back(
-        answer_of(prompt, provenance, c, request_id + ":" + std::to_string(c.finished.choice), context.tokenizer));
+    answers.push_back(answer_of(prompt, provenance, c, input_hash, context.tokenizer));
   }
   if (prompt.is_openai()) return openai_row(prompt, provenance, choices, answers, input_hash, context);
 

@@ -68,6 +68,7 @@ InputLines::InputLines(const std::string& path) : path_(path) {
   struct stat status {};
   if (::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && ::lseek(fd, 0, SEEK_CUR) == 0) {
     fd_ = fd;
+    again_ = WindowReader(fd_);
     return;
   }
   try {
@@ -76,6 +77,7 @@ InputLines::InputLines(const std::string& path) : path_(path) {
     ::close(fd);
     throw;
   }
+  again_ = WindowReader(fd_);
   ::close(fd);
 }
 
@@ -128,17 +130,11 @@ bool InputLines::next(InputLine& line, std::string& text) {
   }
 }
 
-std::string InputLines::read(const InputLine& line) const {
+std::string InputLines::read(const InputLine& line) {
   std::string text(static_cast<size_t>(line.size), '\0');
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t got = ::pread(fd_, text.data() + done, text.size() - done, line.offset + static_cast<int64_t>(done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw cannot("read", path_);
-    if (got == 0) throw Error(Code::kInput, fmt::format("the input {} has become shorter while it was read", path_));
-    done += static_cast<size_t>(got);
-  }
-  return text;
+  if (again_.read(text.data(), line.size, line.offset)) return text;
+  if (errno != 0) throw cannot("read", path_);
+  throw Error(Code::kInput, fmt::format("the input {} has become shorter while it was read", path_));
 }
 
 }  // namespace octet

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "io/window_reader.h"
+
 namespace octet {
 
 /// A line that is not blank. Offset and size are bytes of its text: without the newline, a CR before it, and a byte
@@ -28,7 +30,7 @@ class InputLines {
   /// next() begins again.
   void rewind();
   /// The text of a line that next() gave. Error{kInput} if the file is shorter now.
-  std::string read(const InputLine& line) const;
+  std::string read(const InputLine& line);
 
  private:
   bool fill();
@@ -40,6 +42,7 @@ class InputLines {
   int64_t offset_ = 0;   ///< in the file, of the end of the buffer
   int64_t number_ = 0;
   bool at_end_ = false;
+  WindowReader again_{-1};  ///< for read()
 };
 
 }  // namespace octet

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/replace_file.h"
+#include "io/window_reader.h"
 
 namespace octet {
 namespace {
@@ -36,19 +37,6 @@ bool is_named(int fd, const std::string& path) {
   }, named{};
   return ::fstat(fd, &own) == 0 && ::stat(path.c_str(), &named) == 0 && own.st_ino == named.st_ino &&
          own.st_dev == named.st_dev;
-}
-
-/// Reads `size` bytes at `offset`; false if they are not all there.
-bool read_at(int fd, char* data, int64_t size, int64_t offset) {
-  while (size > 0) {
-    const ssize_t got = ::pread(fd, data, static_cast<size_t>(size), offset);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    data += got;
-    offset += got;
-    size -= got;
-  }
-  return true;
 }
 
 /// Lines that end with a newline; what follows the last one was torn by a crash.
@@ -201,14 +189,12 @@ bool ResultFile::sync_if_due(Clock::time_point now) {
 }
 
 void ResultFile::copy_pieces(int target, const std::vector<Piece>& pieces, const std::string& name) const {
+  WindowReader journal(journal_);
   std::string block;
-  for (size_t i = 0; i < pieces.size();) {
-    const int64_t offset = pieces[i].offset;
-    int64_t size = 0;  // of rows that lie one after the other, which is what most do
-    for (; i < pieces.size() && pieces[i].offset == offset + size && size < kBlockBytes; ++i) size += pieces[i].size;
+  for (const Piece& piece : pieces) {
     const size_t start = block.size();
-    block.resize(start + static_cast<size_t>(size));
-    if (!read_at(journal_, block.data() + start, size, offset)) throw cannot("read back", journal_path_);
+    block.resize(start + static_cast<size_t>(piece.size));
+    if (!journal.read(block.data() + start, piece.size, piece.offset)) throw cannot("read back", journal_path_);
     if (static_cast<int64_t>(block.size()) < kBlockBytes) continue;
     write_all(target, block, name);
     block.clear();

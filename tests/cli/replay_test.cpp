@@ -39,7 +39,7 @@ class Replay : public testing::Test {
     const Outcome run = octet_on(2, "generate -m " + std::string(OCTET_TEST_DATA) + "/tiny-words -i " + folder_ +
                                         "/in.jsonl -o " + output_() + " --temperature 1 --seed 5");
     ASSERT_EQ(run.code, 0) << run.err;
-    if (!fs::exists(record())) GTEST_SKIP() << "generate writes no record";
+    ASSERT_TRUE(fs::exists(record()));
   }
   void TearDown() override { fs::remove_all(folder_); }
   std::string output_() const { return folder_ + "/out.jsonl"; }
