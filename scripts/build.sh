@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Configures and builds one preset of CMakePresets.json; leaves the program at build/PRESET/bin/octet.
 set -euo pipefail
-source "$(dirname "$0")/env.sh"
+cd "$(dirname "$0")/.."
+source scripts/env.sh
 
 usage="usage: scripts/build.sh PRESET
   presets: cpu-release, cpu-debug, cpu-asan, cuda-release"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and lets eight ranks answer word problems with the small model in the repository.
 set -euo pipefail
-source "$(dirname "$0")/env.sh"
+cd "$(dirname "$0")/.."
+source scripts/env.sh
 
 if [[ $# -gt 0 ]]; then
   echo "usage: scripts/demo.sh"

@@ -1,6 +1,5 @@
 # shellcheck shell=bash
-# Sourced by the other scripts: goes to the repository's root and sets what Open MPI needs to run everywhere.
-cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+# Sourced by the other scripts, and by you before mpirun: sets what Open MPI needs to run everywhere.
 
 # Open MPI refuses root unless both are set; containers usually have no other user.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

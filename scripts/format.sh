@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Formats all C++ files with clang-format 14, the version whose output this repository keeps.
 set -euo pipefail
-source "$(dirname "$0")/env.sh"
+cd "$(dirname "$0")/.."
+source scripts/env.sh
 
 usage="usage: scripts/format.sh [--check | --help]
   (none)   rewrite the files

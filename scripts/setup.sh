@@ -2,7 +2,8 @@
 # Installs what building, running and testing Octet needs, on Debian 12 and Ubuntu 24.04, as root or with sudo.
 # Installs nothing that is there already; with everything in place it needs neither rights nor a network.
 set -euo pipefail
-source "$(dirname "$0")/env.sh"
+cd "$(dirname "$0")/.."
+source scripts/env.sh
 
 usage="usage: scripts/setup.sh [--check | --help]
   (none)   install what is missing

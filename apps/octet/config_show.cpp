@@ -19,6 +19,14 @@ struct Shown {
   std::vector<const char*> command_line;  ///< as the command itself would be called
 };
 
+constexpr std::string_view kHelp =
+    "octet config show [--origin] [--json] [COMMAND] [flags]\n"
+    "  the options that COMMAND (generate, if none is named) would run with: flags, variables and --config file "
+    "applied\n"
+    "  --origin  where each value comes from\n"
+    "  --json    as one object\n"
+    "example: octet config show --origin generate --config run.yaml --max-batch 8\n";
+
 Shown read_words(std::span<const char* const> words) {
   if (words.empty() || std::string_view(words[0]) != "show") {
     throw Error(Code::kUsage, "octet config: expected 'octet config show [--origin] [--json] [COMMAND] [flags]'");
@@ -58,6 +66,9 @@ std::string shown_value(const OptionRow& row) {
 }  // namespace
 
 std::string config_text(std::span<const char* const> words) {
+  for (const std::string_view word : words.first(std::min<size_t>(words.size(), 2))) {
+    if (word == "--help" || word == "-h") return std::string(kHelp);
+  }
   const Shown shown = read_words(words);
   const Invocation invocation =
       read_command_line(static_cast<int>(shown.command_line.size()), shown.command_line.data());

@@ -91,6 +91,9 @@ ResultFile::Open open_mode(const GenerateOptions& generate) {
 ModelFiles open_model(const Options& options, comm::MpiSession& session) {
   const GenerateOptions& generate = options.generate;
   session.funnel([&] {
+    if (generate.dry_run && (generate.resume || generate.retry_errors)) {
+      throw Error(Code::kUsage, "--dry-run plans a run from its beginning: leave --resume and --retry-errors out");
+    }
     const bool may_exist = open_mode(generate) != ResultFile::Open::kFresh;
     if (session.rank() == 0) check_outputs(generate.input, {generate.output, generate.summary}, may_exist);
   });
@@ -164,9 +167,11 @@ void BatchRun::load() {
 
 void BatchRun::write(CompletedItem&& item, int64_t index) {
   for (const Completion& choice : item.choices) {
+    ++done_.completions;
     done_.completion_tokens_of_done += static_cast<int64_t>(choice.finished.tokens.size());
   }
   ++done_.done;
+  summary_.add_line();
   output_->write(index, completion_row(item.prompt, item.provenance, item.choices, hash_text(item.hash), row_context_));
 }
 

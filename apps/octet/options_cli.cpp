@@ -174,6 +174,10 @@ Invocation read_command_line(int argc, const char* const* argv) {
   const std::string_view first = argc > 1 ? argv[1] : "";
   if (first == "--help" || first == "-h") return {.text = program_help()};
   if (first == "--version") return {.text = version_text(words.subspan(2))};
+  if (first == "help" && words.size() > 2 && std::string_view(words[2]) == "config") {
+    const char* const help[] = {"--help"};
+    return {.text = config_text(help)};
+  }
   if (first == "help") return {.text = words.size() > 2 ? command_help(find_command(words[2])) : program_help()};
   if (first == "config") return {.text = config_text(words.subspan(2))};
   if (first.empty()) throw Error(Code::kUsage, "no command given (octet --help lists them)");

@@ -29,7 +29,10 @@ std::vector<std::string> tool_names(const Json& line) {
 ChatMode mode_of(const Json& line) {
   const Json* thinking = line.find("thinking");
   if (thinking == nullptr || thinking->is(Kind::kNull)) return ChatMode::kChat;
-  if (!thinking->is(Kind::kBool)) throw ChatError("\"thinking\" must be true or false");
+  if (thinking->is(Kind::kString) && (thinking->text == "chat" || thinking->text == "thinking")) {
+    return thinking->text == "chat" ? ChatMode::kChat : ChatMode::kThinking;
+  }
+  if (!thinking->is(Kind::kBool)) throw ChatError("\"thinking\" must be true, false, \"chat\" or \"thinking\"");
   return thinking->boolean ? ChatMode::kThinking : ChatMode::kChat;
 }
 

@@ -47,7 +47,7 @@ int run_plan(const Options& options) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     throw Error(Code::kEnvironment, "cannot write to standard output");
   }
-  return 0;
+  return advice.fits ? 0 : static_cast<int>(Code::kMemory);
 }
 
 }  // namespace octet

@@ -118,7 +118,11 @@ int run_replay(const Options& options, comm::MpiSession& session) {
     resolve_run(repeated.run, {.cuda = kCudaBuilt});
     std::string& output = command == Command::kGenerate ? repeated.generate.output : repeated.score.output;
     bool& force = command == Command::kGenerate ? repeated.generate.force : repeated.score.force;
-    if (!replay.output.empty()) output = replay.output;
+    if (!replay.output.empty()) {
+      output = replay.output;
+      repeated.generate.summary = repeated.generate.status_file = "";  // those of the recorded run stay
+      repeated.score.dump_logits = repeated.score.dump_streams = "";
+    }
     force = replay.force;
     repeated.generate.resume = repeated.generate.retry_errors = false;  // the whole run again
     if (session.rank() != 0) return;

@@ -58,8 +58,7 @@ void ItemFeed::append(int64_t index, std::vector<Request>& requests) {
   open.item.hash = read.hash;
   open.item.provenance = std::move(made.provenance);
   open.item.prompt = std::move(read.prompt);
-  open.item.prompt.inputs.clear();
-  open.item.prompt.messages = nullptr;
+  open.item.prompt.inputs.clear();  // the requests have the tokens; messages stay, for they say what the row is
   append_with_prefixes(item, std::move(made.requests), requests);
 }
 

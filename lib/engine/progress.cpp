@@ -48,7 +48,7 @@ double ProgressMeter::decode_steps_left() const {
   const double mean = ratio(static_cast<double>(state_.completion_tokens_of_done), static_cast<double>(state_.done));
   const auto left = static_cast<double>(items_left());
   // The first token of a completion comes with its prefill.
-  const auto rows_of_done = static_cast<double>(state_.completion_tokens_of_done - state_.done);
+  const auto rows_of_done = static_cast<double>(state_.completion_tokens_of_done - state_.completions);
   const double rows_of_running = static_cast<double>(decode_rows_) - rows_of_done;
   const double rows_left = std::max(0.0, left * std::max(0.0, mean - 1) - rows_of_running);
   const double batch = ratio(static_cast<double>(decode_rows_), static_cast<double>(decode_steps_));
@@ -66,7 +66,7 @@ std::optional<double> ProgressMeter::seconds_left() const {
 }
 
 Status ProgressMeter::status(RunState state) const {
-  const int64_t completion_tokens = decode_rows_ + state_.done;
+  const int64_t completion_tokens = decode_rows_ + state_.completions;
   const double seconds = static_cast<double>(now_us_) * 1e-6;
   return {.state = state,
           .done = totals_.kept + state_.done + state_.failed,

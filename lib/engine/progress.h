@@ -24,6 +24,7 @@ struct ProgressTotals {
 struct ProgressState {
   int64_t done = 0;  ///< lines it has completed, without failed and kept ones
   int64_t failed = 0;
+  int64_t completions = 0;  ///< of the lines done
   int64_t completion_tokens_of_done = 0;
 };
 

@@ -86,7 +86,7 @@ std::variant<PromptTokens, ItemError> chat_tokens(const Prompt& prompt, const Re
                                          .drop_thinking = prompt.drop_thinking.value_or(true),
                                          .continue_final = prompt.continue_final},
                                         *limits.encoding);
-    for (const std::string& warning : chat.warnings) warn_once(limits, warning);
+    for (const std::string& warning : chat.warnings) warn_once(limits, warning, warning);
     PromptTokens made;
     made.prompts.push_back(tokenize(chat, *limits.tokenizer, options.allow_special_tokens));
     made.provenance = {.encoding = std::string(word_of(*limits.encoding)),
@@ -127,8 +127,8 @@ std::variant<PromptTokens, ItemError> prompt_tokens(const Prompt& prompt, const 
   return made;
 }
 
-void warn_once(const RequestLimits& limits, const std::string& text) {
-  if (limits.warned && limits.warned->insert(text).second) log::warn("{}", text);
+void warn_once(const RequestLimits& limits, const std::string& what, const std::string& text) {
+  if (limits.warned && limits.warned->insert(what).second) log::warn("{}", text);
 }
 
 ItemError invalid(std::string message, std::string param) {

@@ -20,8 +20,8 @@ struct PromptTokens {
 std::variant<PromptTokens, ItemError> prompt_tokens(const Prompt& prompt, const RequestLimits& limits,
                                                     const RequestOptions& options);
 
-/// Warns once for each text; does nothing where nobody is to be warned.
-void warn_once(const RequestLimits& limits, const std::string& text);
+/// Warns once of each thing; does nothing where nobody is to be warned.
+void warn_once(const RequestLimits& limits, const std::string& what, const std::string& text);
 
 /// invalid_request about `param`.
 ItemError invalid(std::string message, std::string param = {});

@@ -38,7 +38,8 @@ std::optional<ItemError> line_error(const Prompt& prompt, const RequestLimits& l
   if (prompt.ill_formed && !options.replace_invalid_utf8) return *prompt.ill_formed;
   for (const std::string& key : prompt.unknown_keys) {
     if (options.strict) return invalid(fmt::format("unknown key {}", Json(key).dump()), key);
-    warn_once(limits, fmt::format("unknown key {} is ignored", Json(key).dump()));
+    warn_once(limits, Json(key).dump(),
+              fmt::format("line {}: unknown key {} is ignored", prompt.line, Json(key).dump()));
   }
   if (prompt.model && !options.ignore_model && !limits.model.empty() && *prompt.model != limits.model) {
     return invalid(fmt::format("model: expected {}, the name of the model folder, found {} (--ignore-model takes any)",

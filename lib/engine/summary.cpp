@@ -116,15 +116,16 @@ Json RunSummary::to_json(const std::vector<RankReport>& ranks) const {
   Json errors = Json::object();
   for (const auto& [code, count] : errors_) errors.set(code, count);
   Json json =
-      Json::object({{"prompts", completed() + failed()},
-                    {"completed", completed()},
+      Json::object({{"prompts", lines() + failed()},
+                    {"completed", lines()},
+                    {"completions", completions()},
                     {"failed", failed()},
                     {"errors", std::move(errors)},
                     {"total_input_tokens", input_tokens_},
                     {"total_cached_tokens", cached_tokens_},
                     {"total_output_tokens", output_tokens_},
                     {"duration", rounded(rate.seconds)},
-                    {"request_throughput", rounded(per_second(completed(), rate.seconds))},
+                    {"request_throughput", rounded(per_second(lines(), rate.seconds))},
                     {"output_throughput", rounded(per_second(output_tokens_, rate.seconds))},
                     {"total_token_throughput", rounded(per_second(input_tokens_ + output_tokens_, rate.seconds))},
                     {"prefill_tokens_per_second", rounded(rate.prefill_tok_s)},
@@ -145,25 +146,25 @@ std::vector<std::string> RunSummary::table(const std::vector<RankReport>& ranks)
   int64_t largest_rss = 0;
   for (const RankReport& r : ranks) largest_rss = std::max(largest_rss, r.peak_rss_bytes);
   const RunnerReport& first = ranks.front().runner;
-  std::vector<std::string> lines = {fmt::format("prompts      {} done, {} failed", completed(), failed()),
+  std::vector<std::string> table = {fmt::format("lines        {} done, {} failed", lines_, failed()),
                                     fmt::format("tokens       {} in ({} of them shared), {} out, {:.1f} s",
                                                 input_tokens_, cached_tokens_, output_tokens_, rate.seconds),
                                     fmt::format("prefill      {:.1f} tok/s", rate.prefill_tok_s),
                                     fmt::format("decode       {:.1f} tok/s", rate.decode_tok_s)};
-  const auto percentiles = [&lines](std::string_view name, const std::vector<Weighted>& values) {
-    lines.push_back(fmt::format("{:<12} p50 {:.1f}  p90 {:.1f}  p99 {:.1f} ms", name, percentile(values, 50),
+  const auto percentiles = [&table](std::string_view name, const std::vector<Weighted>& values) {
+    table.push_back(fmt::format("{:<12} p50 {:.1f}  p90 {:.1f}  p99 {:.1f} ms", name, percentile(values, 50),
                                 percentile(values, 90), percentile(values, 99)));
   };
   percentiles("first token", ttft_);
   percentiles("token gap", gaps_ms());
   percentiles("total", total_);
-  lines.push_back(
+  table.push_back(
       fmt::format("time         load {:.1f}  step {:.1f}  of it reduce {:.1f}  sample {:.1f}  write {:.1f} s",
                   first.load_seconds, first.step_seconds, first.reduce_seconds, first.sample_seconds, write_seconds_));
-  lines.push_back(fmt::format("memory       at most {:.2f} GiB resident on one of {} ranks",
+  table.push_back(fmt::format("memory       at most {:.2f} GiB resident on one of {} ranks",
                               static_cast<double>(largest_rss) / kGib, ranks.size()));
-  for (const auto& [code, count] : errors_) lines.push_back(fmt::format("error        {} x {}", count, code));
-  return lines;
+  for (const auto& [code, count] : errors_) table.push_back(fmt::format("error        {} x {}", count, code));
+  return table;
 }
 
 }  // namespace octet

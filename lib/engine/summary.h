@@ -40,11 +40,13 @@ class RunSummary {
  public:
   void add_error(std::string_view code) { ++errors_[std::string(code)]; }
   void add(const Finished& finished, const Timing& timing);
+  void add_line() { ++lines_; }  ///< answered; it may have had several completions
   void set_steps(std::vector<StepRecord> steps) { steps_ = std::move(steps); }
   void add_write_seconds(double seconds) { write_seconds_ += seconds; }
 
   int64_t failed() const;
-  int64_t completed() const { return static_cast<int64_t>(ttft_.size()); }
+  int64_t lines() const { return lines_; }
+  int64_t completions() const { return static_cast<int64_t>(ttft_.size()); }
   int64_t output_tokens() const { return output_tokens_; }
 
   /// `ranks` in rank order, at least one.
@@ -62,6 +64,7 @@ class RunSummary {
   std::map<std::string, int64_t> errors_;
   std::vector<Weighted> ttft_, total_;  ///< ms
   std::vector<StepRecord> steps_;
+  int64_t lines_ = 0;
   int64_t input_tokens_ = 0, cached_tokens_ = 0, output_tokens_ = 0;
   double write_seconds_ = 0;
 };

@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -300,11 +301,18 @@ const Field* find_field(std::string_view key, LinePlace place) {
   return nullptr;
 }
 
+/// Keys of the OpenAI interface for its own books: whom to bill, what to keep, where to cache.
+bool says_nothing_of_the_answer(std::string_view key) {
+  constexpr std::array kBooks = {"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key"};
+  return std::find(kBooks.begin(), kBooks.end(), key) != kBooks.end();
+}
+
 void read_field(LineDraft& draft, const std::string& key, const Json& value) {
   Prompt& p = draft.prompt;
   const Field* field = find_field(key, draft.place);
   if (!field) {
     if (read_unsupported(p, draft.place, key, value)) return;
+    if (says_nothing_of_the_answer(key)) return;
     if ((draft.place & (kChatBody | kCompletionBody)) != 0) return p.unknown_keys.push_back(key);
     return fail(p, "invalid_request", fmt::format("unknown key {}", shown(Json(key))), key);
   }

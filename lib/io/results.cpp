@@ -67,7 +67,8 @@ ResultFile::ResultFile(std::string path, Open how) : path_(std::move(path)), jou
                            journal_path_, lines));
       }
       // Asked under the lock: a run that has just finished has put its file there by now.
-      if (exists(path_)) refuse(fmt::format("the output {} exists; --force overwrites it", path_));
+      if (exists(path_))
+        refuse(fmt::format("the output {} exists; --force overwrites it, --resume goes on with it", path_));
       break;
     }
     case Open::kForce: break;

@@ -65,6 +65,26 @@ TEST_F(Generate, LogProbabilitiesNameTheDrawnTokenFirstWhenGreedy) {
   }
 }
 
+TEST_F(Generate, AnswersAChatAsAMessageInEveryForm) {
+  const std::string messages = R"("messages":[{"role":"user","content":"Tom has 3 pens and buys 4 pens. How many?"}])";
+  write_input(
+      "{\"id\":\"own\"," + messages + ",\"max_tokens\":5}\n{\"id\":\"two\"," + messages +
+      ",\"max_tokens\":5,\"n\":2,\"temperature\":1}\n" +
+      R"({"custom_id":"batch","method":"POST","url":"/v1/chat/completions","body":{"model":"tiny-words","max_tokens":5,)" +
+      messages + "}}\n");
+  const Outcome run = octet_on(2, command("--encoding v4 --temperature 0"));
+  ASSERT_EQ(run.code, 0) << run.err;
+  const std::vector<Json> all = rows();
+  ASSERT_EQ(all.size(), 3u);
+  const auto content = [](const Json& holder) { return holder.find("message")->find("content")->text; };
+  const std::string own = content(all[0]);
+  EXPECT_FALSE(own.empty());
+  EXPECT_EQ(all[0].find("text"), nullptr);
+  EXPECT_EQ(all[1].find("choices")->items.size(), 2u);
+  for (const Json& choice : all[1].find("choices")->items) EXPECT_FALSE(content(choice).empty());
+  EXPECT_EQ(content(all[2].find("response")->find("body")->find("choices")->items.at(0)), own);
+}
+
 TEST_F(Generate, ADryRunCountsAndWritesNothing) {
   write_input(
       "{\"prompt_token_ids\":[0,301,28],\"max_tokens\":4}\n{\"prompt_token_ids\":[],\"max_tokens\":4}\n"
@@ -73,6 +93,7 @@ TEST_F(Generate, ADryRunCountsAndWritesNothing) {
   EXPECT_EQ(run.code, 3) << run.err;
   EXPECT_NE(run.out.find("3 lines: 2 would run, 1 would end with an error"), std::string::npos) << run.out;
   EXPECT_NE(run.out.find("5 prompt tokens, at most 11 new ones"), std::string::npos) << run.out;
+  EXPECT_EQ(octet_on(2, command("--dry-run --resume")).code, 2) << "it would not say what is left";
   EXPECT_NE(run.out.find("mpirun -np 2 "), std::string::npos) << run.out;
   for (const char* name : {"out.jsonl", "out.jsonl.partial", "out.jsonl.run.json"}) {
     EXPECT_FALSE(fs::exists(folder_ + "/" + name)) << name;

@@ -36,8 +36,9 @@ class Replay : public testing::Test {
     fs::create_directories(folder_);
     std::ofstream(folder_ + "/in.jsonl") << R"({"prompt_token_ids":[0,301,28],"max_tokens":4})"
                                          << "\n";
-    const Outcome run = octet_on(2, "generate -m " + std::string(OCTET_TEST_DATA) + "/tiny-words -i " + folder_ +
-                                        "/in.jsonl -o " + output_() + " --temperature 1 --seed 5");
+    const Outcome run =
+        octet_on(2, "generate -m " + std::string(OCTET_TEST_DATA) + "/tiny-words -i " + folder_ + "/in.jsonl -o " +
+                        output_() + " --temperature 1 --seed 5 --summary " + folder_ + "/summary.json");
     ASSERT_EQ(run.code, 0) << run.err;
     ASSERT_TRUE(fs::exists(record()));
   }
@@ -50,7 +51,7 @@ class Replay : public testing::Test {
 
 TEST_F(Replay, GivesTheSameRows) {
   const Outcome again = octet_on(2, "replay " + record() + " -o " + folder_ + "/again.jsonl");
-  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(again.code, 0) << "the recorded summary stays: " << again.err;
   EXPECT_EQ(tokens_of(folder_ + "/again.jsonl"), tokens_of(output_()));
   EXPECT_NE(again.err.find("nothing differs"), std::string::npos) << again.err;
 }

@@ -29,9 +29,9 @@ TEST(ProgressMeter, CountsPromptAndCompletionTokensLeft) {
   ProgressMeter meter({.items = 4, .prompt_tokens = 40});
   meter.step(step_of(0, 1, 10, 0), {});
   meter.step(step_of(1, 2, 0, 1), {});
-  meter.step(step_of(2, 3, 0, 1), {.done = 1, .completion_tokens_of_done = 3});
+  meter.step(step_of(2, 3, 0, 1), {.done = 1, .completions = 1, .completion_tokens_of_done = 3});
   EXPECT_DOUBLE_EQ(meter.seconds_left().value(), 3 * (1 + 2));
-  meter.step(step_of(3, 4, 10, 0), {.done = 1, .completion_tokens_of_done = 3});
+  meter.step(step_of(3, 4, 10, 0), {.done = 1, .completions = 1, .completion_tokens_of_done = 3});
   EXPECT_DOUBLE_EQ(meter.seconds_left().value(), 2 * (1 + 2) + 2);
 }
 
@@ -39,21 +39,21 @@ TEST(ProgressMeter, SharesDecodeStepsAmongTheSequencesInFlight) {
   // Two sequences a step, both of 3 tokens: 4 lines left are 2 pairs of 2 decode steps.
   ProgressMeter meter({.items = 6, .prompt_tokens = 0});
   meter.step(step_of(0, 1, 0, 2), {});
-  meter.step(step_of(1, 2, 0, 2), {.done = 2, .completion_tokens_of_done = 6});
+  meter.step(step_of(1, 2, 0, 2), {.done = 2, .completions = 2, .completion_tokens_of_done = 6});
   EXPECT_DOUBLE_EQ(meter.seconds_left().value(), 4);
 }
 
 TEST(ProgressMeter, AddsATailAsLongAsTheLongestIsLongerThanTheMean) {
   // Completions of 2 and 4 tokens, two sequences a step: 2 lines left are 2 rows each, 2 steps, and a tail of 1 more.
   ProgressMeter meter({.items = 4, .prompt_tokens = 0});
-  meter.step(step_of(0, 1, 0, 2), {.done = 1, .completion_tokens_of_done = 2});
-  meter.step(step_of(1, 2, 0, 2), {.done = 2, .completion_tokens_of_done = 6});
+  meter.step(step_of(0, 1, 0, 2), {.done = 1, .completions = 1, .completion_tokens_of_done = 2});
+  meter.step(step_of(1, 2, 0, 2), {.done = 2, .completions = 2, .completion_tokens_of_done = 6});
   EXPECT_DOUBLE_EQ(meter.seconds_left().value(), 2 - 0 + 1);
 }
 
 TEST(ProgressMeter, LeavesKeptAndFailedLinesOut) {
   ProgressMeter meter({.items = 10, .prompt_tokens = 0, .kept = 7, .kept_failed = 2});
-  meter.step(step_of(0, 1, 0, 1), {.done = 1, .failed = 1, .completion_tokens_of_done = 2});
+  meter.step(step_of(0, 1, 0, 1), {.done = 1, .failed = 1, .completions = 1, .completion_tokens_of_done = 2});
   EXPECT_DOUBLE_EQ(meter.seconds_left().value(), 1);
   const Status status = meter.status(RunState::kRunning);
   EXPECT_EQ(status.done, 9);
@@ -119,9 +119,9 @@ class StatusOfARun : public testing::Test {
 TEST_F(StatusOfARun, IsReplacedEveryTwoSeconds) {
   Progress progress({.items = 4, .prompt_tokens = 8, .ranks = 2}, ProgressStyle::kNone, path_);
   EXPECT_EQ(read().find("done")->dump(), "0");
-  progress.step(step_of(0, 1, 4, 0), {.done = 1, .completion_tokens_of_done = 1});
+  progress.step(step_of(0, 1, 4, 0), {.done = 1, .completions = 1, .completion_tokens_of_done = 1});
   EXPECT_EQ(read().find("done")->dump(), "0");
-  progress.step(step_of(1, 2, 0, 1), {.done = 2, .failed = 1, .completion_tokens_of_done = 3});
+  progress.step(step_of(1, 2, 0, 1), {.done = 2, .failed = 1, .completions = 2, .completion_tokens_of_done = 3});
   const Json status = read();
   EXPECT_GT(status.find("resident_bytes")->as_int().value(), 0);
   std::string rest;

@@ -51,10 +51,13 @@ TEST(RunSummary, CountsErrorsByCode) {
   summary.add_error("invalid_json");
   summary.add_error("invalid_json");
   summary.add_error("unsupported");
-  summary.add({}, {});
+  for (int completion = 0; completion < 3; ++completion) summary.add({}, {});
+  summary.add_line();  // it had all three
   const Json json = summary.to_json({RankReport{}, RankReport{}});
   EXPECT_EQ(json.find("errors")->dump(), R"({"invalid_json":2,"unsupported":1})");
   EXPECT_EQ(number(json, "prompts"), 4);
+  EXPECT_EQ(number(json, "completed"), 1);
+  EXPECT_EQ(number(json, "completions"), 3);
   EXPECT_EQ(number(json, "failed"), 3);
   EXPECT_EQ(json.find("ranks")->items.size(), 2u);
 }
