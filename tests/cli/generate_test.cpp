@@ -67,11 +67,10 @@ TEST_F(Generate, LogProbabilitiesNameTheDrawnTokenFirstWhenGreedy) {
 
 TEST_F(Generate, AnswersAChatAsAMessageInEveryForm) {
   const std::string messages = R"("messages":[{"role":"user","content":"Tom has 3 pens and buys 4 pens. How many?"}])";
-  write_input(
-      "{\"id\":\"own\"," + messages + ",\"max_tokens\":5}\n{\"id\":\"two\"," + messages +
-      ",\"max_tokens\":5,\"n\":2,\"temperature\":1}\n" +
-      R"({"custom_id":"batch","method":"POST","url":"/v1/chat/completions","body":{"model":"tiny-words","max_tokens":5,)" +
-      messages + "}}\n");
+  write_input("{\"id\":\"own\"," + messages + ",\"max_tokens\":5}\n{\"id\":\"two\"," + messages +
+              ",\"max_tokens\":5,\"n\":2,\"temperature\":1}\n" +
+              R"({"custom_id":"batch","method":"POST","url":"/v1/chat/completions",)" +
+              R"("body":{"model":"tiny-words","max_tokens":5,)" + messages + "}}\n");
   const Outcome run = octet_on(2, command("--encoding v4 --temperature 0"));
   ASSERT_EQ(run.code, 0) << run.err;
   const std::vector<Json> all = rows();
