@@ -26,7 +26,8 @@ MAY_INCLUDE = {
 }
 # Single headers that a folder (or file) may include beyond its row above.
 MAY_ALSO_INCLUDE = (
-    ("lib/comm/collectives.h", "kernels/context.h"),       # forward declarations only
+    ("lib/comm/*", "kernels/context.h"),                   # forward declarations only
+    ("lib/comm/*", "kernels/int8_codec.h"),                # the arithmetic of the int8 sum
     ("lib/comm/*_collectives.cpp", "kernels/*/context.h"),  # a collective belongs to a backend
     ("kernels/*", "options/options.h"),                     # plain structs
     ("kernels/*/context.h", "options/test_fault.h"),        # the hook that breaks a reduction on purpose
@@ -55,8 +56,9 @@ PACKAGES = (
 # Words of code and their places.
 WORDS = (
     (r"\b(secure_)?getenv\b|\benviron\b", ("lib/options/*", "tests/*"), "reads the environment"),
-    (r"^\s*#\s*(define|ifdef|ifndef|if|undef)\b", ("kernels/cuda/device/*", "lib/options/test_fault.h",
-                                                        "lib/base/arena.cpp"), "uses the preprocessor"),
+    (r"^\s*#\s*(define|ifdef|ifndef|if|undef)\b",
+     ("kernels/cuda/device/*", "lib/options/test_fault.h", "lib/base/arena.cpp", "lib/base/host_device.h"),
+     "uses the preprocessor"),
     (r"\busing namespace\b", ("tests/*",), "opens a namespace"),
 )
 LIMITS = {".h": 200, ".cuh": 200, ".cpp": 400, ".cu": 500, ".py": 300, ".sh": 200}

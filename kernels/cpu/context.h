@@ -21,7 +21,9 @@ namespace octet::cpu {
 struct Context {
   Numerics numerics = Numerics::kOfficial;
   comm::Communicator* comm = nullptr;  ///< null: one rank
-  std::optional<TestFault> fault;      ///< test builds only
+  CampaignOptions campaign;
+  CampaignCounts counts;
+  std::optional<TestFault> fault;  ///< test builds only
   Arena scratch;
 
   /// Uninitialised scratch, valid until the enclosing scratch_scope ends.

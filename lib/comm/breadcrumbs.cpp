@@ -14,6 +14,7 @@ constexpr int kLayerShift = 16;
 std::string_view collective_name(Collective what) {
   switch (what) {
     case Collective::kAllReduce: return "all-reduce";
+    case Collective::kAllGather: return "all-gather";
     case Collective::kGather: return "gather";
     case Collective::kBroadcast: return "broadcast";
     case Collective::kBarrier: return "barrier";
@@ -29,6 +30,7 @@ std::string site_text(const Place& place) {
   }
   switch (place.what) {
     case Collective::kAllReduce: return "embedding";
+    case Collective::kAllGather: return "rows";
     case Collective::kGather: return "logits";
     case Collective::kBroadcast: return "tokens";
     case Collective::kBarrier:

@@ -12,7 +12,7 @@
 namespace octet::comm {
 
 /// A collective as a user reads it.
-enum class Collective : uint8_t { kAllReduce, kGather, kBroadcast, kBarrier, kAgreement };
+enum class Collective : uint8_t { kAllReduce, kAllGather, kGather, kBroadcast, kBarrier, kAgreement };
 
 /// Where in the program a collective stands.
 struct Place {

@@ -8,6 +8,7 @@
 #include "base/dtype.h"
 #include "base/tensor.h"
 #include "kernels/context.h"
+#include "kernels/int8_codec.h"
 #include "options/test_fault.h"
 
 namespace octet::comm {
@@ -47,6 +48,15 @@ int rank(const cpu::Context&);
 /// watchdog's message.
 void all_reduce(cpu::Context&, Mat<float> x, std::optional<Site> site = {});
 void all_reduce(cpu::Context&, Mat<bf16> x, std::optional<Site> site = {});
+
+/// out = the sum over ranks of x as int8 codes, the same bytes on every rank. Each rank encodes its x by blocks of 32;
+/// the owner of a block (share_of the T * D / 32 blocks) adds the decoded addends in rank order in fp64 and encodes the
+/// sum again; everyone copies the owner's bytes. A block's result depends on nothing but the ranks' values of that
+/// block.   x [T, D] fp32, D a multiple of 32; out.q [T, D], out.scale [T, D / 32].   Source: spec collectives.md 2.
+void all_reduce_int8(cpu::Context&, const int8::Rows& out, Mat<const float> x, std::optional<Site> site = {});
+
+/// whole [T, n]: every rank has written the rows of its share_of(T); after the call all rows are there on every rank.
+void all_gather_rows(cpu::Context&, Mat<float> whole, std::optional<Site> site = {});
 
 /// whole[s, r * n + i] = part[s, i] of rank r.   part [S, n]; whole [S, ranks * n] on rank 0, empty elsewhere.
 void gather_columns(cpu::Context&, Mat<float> whole, Mat<const float> part);

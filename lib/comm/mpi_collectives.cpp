@@ -1,12 +1,13 @@
 // The CPU collectives over MPI. MPI only moves bytes; the additions are ours, in rank order.
 #include <algorithm>
-#include <chrono>
+#include <vector>
 
 #include "base/error.h"
 #include "comm/collectives.h"
 #include "comm/mpi_handle.h"
 #include "comm/mpi_session.h"
-#include "comm/watchdog.h"
+#include "comm/share.h"
+#include "comm/timed.h"
 #include "kernels/cpu/context.h"
 
 namespace octet::comm {
@@ -16,24 +17,6 @@ namespace {
 constexpr int64_t kSliceElements = int64_t{1} << 20;
 /// Up to this many elements every rank receives all addends (one collective); above, each rank sums its share first.
 constexpr int64_t kOneShotElements = int64_t{1} << 13;
-
-/// A collective's life: adds to the communicator's seconds, and the watchdog sees it.
-class Timed {
- public:
-  Timed(Communicator& comm, const Place& place)
-      : comm_(comm), reductions_(place.what == Collective::kAllReduce), trail_(comm.session().watchdog(), place) {}
-  ~Timed() {
-    comm_.count(std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(), reductions_);
-  }
-  Timed(const Timed&) = delete;
-  Timed& operator=(const Timed&) = delete;
-
- private:
-  Communicator& comm_;
-  int64_t reductions_;
-  Watchdog::Trail trail_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 template <class T>
 void sum_in_rank_order(T* out, const T* addends, int64_t ranks, int64_t n) {
@@ -114,6 +97,22 @@ void gather_columns(cpu::Context& ctx, Mat<float> whole, Mat<const float> part) 
           "gather of the logits");
     if (root) std::copy(all.begin(), all.end(), whole[s].data);
   }
+}
+
+void all_gather_rows(cpu::Context& ctx, Mat<float> whole, std::optional<Site> site) {
+  if (ranks(ctx) == 1) return;
+  const Timed timed(*ctx.comm, {Collective::kAllGather, site});
+  const int R = ctx.comm->size();
+  const int64_t n = whole.dim[1];
+  std::vector<int> counts, offsets;
+  for (int r = 0; r < R; ++r) {
+    const Share share = share_of(whole.dim[0], R, r);
+    counts.push_back(static_cast<int>(share.count * n));
+    offsets.push_back(static_cast<int>(share.first * n));
+  }
+  check(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, whole.data, counts.data(), offsets.data(), MPI_FLOAT,
+                       ctx.comm->session().handle().world),
+        "gather rows");
 }
 
 void broadcast(cpu::Context& ctx, Vec<int32_t> x) {

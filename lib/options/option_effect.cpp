@@ -11,6 +11,8 @@ namespace {
 /// of them: that is what resuming is for.
 constexpr std::array kResults = std::to_array<std::string_view>({
     "allow_special_tokens",
+    "ar_int8",
+    "ar_int8_min_tokens",
     "backend",
     "bos",
     "encoding",
@@ -30,12 +32,40 @@ constexpr std::array kResults = std::to_array<std::string_view>({
 });
 
 /// `model` is here because the contents of the folder count (the fingerprint), not its name; `split`,
-/// `prefill_chunk`, `max_batch` and `no_prefix_sharing` because rows do not depend on how tokens are cut into steps.
+/// `prefill_chunk`, `max_batch` and `no_prefix_sharing` because rows do not depend on how tokens are cut into steps
+/// (with `ar_int8` on they do, unless its threshold is 1); `mhc_*` because these paths are equal to the plain ones to
+/// the bit.
 constexpr std::array kRunning = std::to_array<std::string_view>({
-    "config",      "dry_run",       "dump_logits", "dump_streams", "fail_fast",    "force",
-    "input",       "log_level",     "max_batch",   "max_errors",   "model",        "no_prefix_sharing",
-    "output",      "prefill_chunk", "progress",    "resume",       "retry_errors", "split",
-    "status_file", "summary",       "timeout",     "transport",    "unordered",
+    "config",
+    "dry_run",
+    "dump_logits",
+    "dump_streams",
+    "fail_fast",
+    "force",
+    "graph_cap",
+    "input",
+    "log_level",
+    "max_batch",
+    "max_errors",
+    "mhc_post_sqrsum",
+    "mhc_prenorm_shard",
+    "mhc_prenorm_shard_min_tokens",
+    "model",
+    "no_prefix_sharing",
+    "on_nan",
+    "output",
+    "prefill_chunk",
+    "progress",
+    "resume",
+    "retry_errors",
+    "selfcheck",
+    "split",
+    "status_file",
+    "summary",
+    "timeout",
+    "transport",
+    "unordered",
+    "verify",
 });
 
 }  // namespace

@@ -54,6 +54,9 @@ constexpr std::array<EnumWord<Encoding>, 3> enum_words(Encoding) {
 constexpr std::array<EnumWord<ProgressStyle>, 3> enum_words(ProgressStyle) {
   return {{{"auto", ProgressStyle::kAuto}, {"bar", ProgressStyle::kBar}, {"none", ProgressStyle::kNone}}};
 }
+constexpr std::array<EnumWord<OnNan>, 2> enum_words(OnNan) {
+  return {{{"stop", OnNan::kStop}, {"item-error", OnNan::kItemError}}};
+}
 constexpr std::array<EnumWord<LogLevel>, 4> enum_words(LogLevel) {
   return {
       {{"debug", LogLevel::kDebug}, {"info", LogLevel::kInfo}, {"warn", LogLevel::kWarn}, {"error", LogLevel::kError}}};

@@ -25,6 +25,29 @@ enum class Effort { kLow, kHigh, kMax };
 enum class Encoding { kAuto, kV4, k0731 };
 enum class ProgressStyle { kAuto, kBar, kNone };
 
+/// What is done with a batch whose values stopped being finite: end the run, or only its items.
+enum class OnNan { kStop, kItemError };
+
+/// What the campaign changes: the form of the layers' sums, and who computes the hyper-connection mixes. Each part can
+/// be turned on by itself, in every --numerics; octet ab compares them.
+struct CampaignOptions {
+  bool ar_int8 = false;                        ///< sums of large steps travel as int8 codes
+  int64_t ar_int8_min_tokens = 2048;           ///< smallest step for it, inclusive
+  bool mhc_post_sqrsum = false;                ///< hc_post also yields the row sums of squares of the next mix
+  bool mhc_prenorm_shard = false;              ///< ranks share the rows of the mix; needs mhc_post_sqrsum
+  int64_t mhc_prenorm_shard_min_tokens = 512;  ///< smallest step for it, inclusive
+  bool operator==(const CampaignOptions&) const = default;
+};
+
+/// How often each path was taken in all steps so far: what really ran, not what was asked for. Equal on every rank.
+struct CampaignCounts {
+  int64_t sums = 0;          ///< of sub-layers' outputs, two a layer and step
+  int64_t int8_sums = 0;     ///< of these, as int8 codes
+  int64_t folded_posts = 0;  ///< posts that yielded the sums of squares
+  int64_t shared_mixes = 0;  ///< mixes whose rows the ranks shared
+  bool operator==(const CampaignCounts&) const = default;
+};
+
 /// How the program runs, whatever the command.
 struct RunOptions {
   std::string model;                 ///< checkpoint folder
@@ -35,6 +58,11 @@ struct RunOptions {
   int64_t max_batch = 16;              ///< sequences in flight
   std::optional<int64_t> max_seq_len;  ///< tokens of prompt + completion; empty: the model's limit
   double timeout = 60;                 ///< seconds a rank may keep the others waiting in a collective
+  int64_t graph_cap = 96;              ///< tokens of the largest step that may run as a captured graph; 0: none
+  CampaignOptions campaign;
+  bool selfcheck = true;  ///< prove the sums and the campaign's paths before the first step
+  std::string verify;     ///< "replicas" or "replicas=N": compare the ranks' sums in the first N steps; empty: never
+  OnNan on_nan = OnNan::kStop;
 };
 
 /// How lines become requests; a line's own value goes first where it has one.

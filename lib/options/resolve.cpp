@@ -168,22 +168,6 @@ ResolvedOptions resolve_options(Command command, std::vector<Setting> settings) 
   return resolved;
 }
 
-void resolve_run(RunOptions& run, const BuildFacts& build) {
-  const bool wants_cuda = run.backend == Backend::kCuda;
-  const bool cuda_transport = run.transport == Transport::kNccl || run.transport == Transport::kIpc;
-  if (!build.cuda && (wants_cuda || cuda_transport)) {
-    const std::string choice = wants_cuda ? "--backend cuda" : "--transport " + value_text(run.transport);
-    throw Error(Code::kEnvironment, choice + " is not available: this octet was built without CUDA");
-  }
-  if (run.backend == Backend::kCpu && cuda_transport) {
-    throw Error(Code::kUsage, fmt::format("--transport {} carries GPU memory; --backend cpu needs --transport mpi",
-                                          value_text(run.transport)));
-  }
-  if (run.backend == Backend::kAuto) run.backend = build.cuda ? Backend::kCuda : Backend::kCpu;
-  if (run.backend == Backend::kCpu) run.transport = Transport::kMpi;
-  if (!run.numerics) run.numerics = Numerics::kOfficial;
-}
-
 std::string describe_options(Command command, Options options) {
   std::string lines;
   for (const OptionRow& row : option_rows(command, options)) {

@@ -51,9 +51,16 @@ struct BuildFacts {
   bool cuda = false;
 };
 
-/// Replaces every auto and empty choice of RunOptions. Error{kEnvironment} for what this build lacks, Error{kUsage} for
-/// pairs that cannot go together.
+/// Replaces every auto and empty choice of RunOptions, but leaves --transport auto on the CPU: peer memory if all ranks
+/// are on one host. Error{kEnvironment} for what this build lacks, Error{kUsage} for pairs that cannot go together.
 void resolve_run(RunOptions& run, const BuildFacts& build);
+
+/// Error{kUsage} when flags of the campaign contradict one another or the graph cap: nothing is silently inert.
+void check_campaign(const CampaignOptions& campaign, int64_t graph_cap);
+
+/// Steps whose sums --verify compares across the ranks: 0 without it, all with plain "replicas". Error{kUsage} for
+/// another text.
+int64_t verified_steps(const RunOptions& run);
 
 /// "name = value" lines of all options of a command, for comparing ranks and for the log.
 std::string describe_options(Command command, Options options);

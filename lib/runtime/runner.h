@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "model/batch.h"
 #include "model/config.h"
 #include "options/options.h"
+#include "options/test_fault.h"
 
 namespace octet {
 namespace comm {
@@ -24,6 +26,7 @@ struct RunnerReport {
   double load_seconds = 0, step_seconds = 0, reduce_seconds = 0, sample_seconds = 0;
   int64_t weight_bytes = 0, cache_bytes = 0, scratch_bytes = 0;
   int64_t load_bytes = 0;  ///< read from files
+  CampaignCounts campaign = {};
 };
 
 /// Capacity the engine plans with; fixed when the runner is made.
@@ -40,6 +43,9 @@ class Runner {
   virtual std::span<const TokenId> step(const BatchPlan& plan) = 0;
   /// Logits of the last step's samples, [samples, V] fp32, on rank 0; empty elsewhere.
   virtual Mat<const float> logits() const = 0;
+  /// From the next step on: these flags of the campaign, and in test builds this fault. The same on every rank, between
+  /// steps. Error{kUsage} for flags that contradict one another.
+  virtual void use(const CampaignOptions& campaign, const std::optional<TestFault>& fault) = 0;
   virtual RunnerReport report() const = 0;
   virtual RunnerCapacity capacity() const = 0;
 };

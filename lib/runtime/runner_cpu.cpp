@@ -11,6 +11,7 @@
 #include "comm/watchdog.h"
 #include "kernels/cpu/context.h"
 #include "model/checkpoint.h"
+#include "options/resolve.h"
 #include "runtime/runner_impl.h"
 
 namespace octet {
@@ -26,9 +27,14 @@ template <class Act>
 class CpuRunner final : public Runner {
  public:
   explicit CpuRunner(const RunnerSetup& setup, Numerics numerics)
-      : config_(setup.config), capacity_(setup.capacity), tap_(setup.tap), comm_(*setup.session) {
+      : config_(setup.config),
+        capacity_(setup.capacity),
+        tap_(setup.tap),
+        graph_cap_(setup.run.graph_cap),
+        comm_(*setup.session) {
     ctx_.numerics = numerics;
     ctx_.comm = &comm_;
+    ctx_.campaign = setup.run.campaign;
     ctx_.fault = test_fault_from_environment();
     const auto start = Clock::now();
     setup.session->funnel([&] { load(setup); });
@@ -56,9 +62,15 @@ class CpuRunner final : public Runner {
   Mat<const float> logits() const override {
     return {logits_.data(), static_cast<int64_t>(logits_.size()) / config_.vocab_size, config_.vocab_size};
   }
+  void use(const CampaignOptions& campaign, const std::optional<TestFault>& fault) override {
+    check_campaign(campaign, graph_cap_);
+    ctx_.campaign = campaign;
+    ctx_.fault = fault;
+  }
   RunnerCapacity capacity() const override { return capacity_; }
   RunnerReport report() const override {
     RunnerReport report = report_;
+    report.campaign = ctx_.counts;
     report.scratch_bytes = ctx_.scratch.capacity_bytes();
     return report;
   }
@@ -124,6 +136,7 @@ class CpuRunner final : public Runner {
   ModelConfig config_;
   RunnerCapacity capacity_;
   StreamTap tap_;
+  int64_t graph_cap_;
   comm::Communicator comm_;
   cpu::Context ctx_;
   LocalTensors tensors_;

@@ -36,6 +36,7 @@ class FakeRunner : public Runner {
   Mat<const float> logits() const override {
     return {logits_.data(), static_cast<int64_t>(logits_.size()) / vocab_size_, vocab_size_};
   }
+  void use(const CampaignOptions&, const std::optional<TestFault>&) override {}
   RunnerReport report() const override { return {}; }
   RunnerCapacity capacity() const override { return capacity_; }
 

@@ -110,6 +110,8 @@ void visit_generate(O& o, Visit&& visit) {
   visit(g.dry_run, OptionInfo{.name = "dry_run",
                               .group = kBatch,
                               .help = "check options, prompts and checkpoint, show the plan, run nothing"});
+  visit_campaign(o, visit);
+  visit_proof(o, visit);
   visit_run(o, visit);
 }
 

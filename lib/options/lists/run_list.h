@@ -24,6 +24,55 @@ void visit_files(Part& part, std::string_view input_help, std::string_view outpu
   visit(part.force, OptionInfo{.name = "force", .group = "Files", .help = "overwrite existing output files"});
 }
 
+/// The campaign's flags, alike wherever layers run.
+template <class O, class Visit>
+void visit_campaign(O& o, Visit&& visit) {
+  auto& c = o.run.campaign;
+  constexpr std::string_view kGroup = "Campaign";
+  visit(c.ar_int8, OptionInfo{.name = "ar_int8",
+                              .group = kGroup,
+                              .help = "sum the layers' partial results as int8 codes in steps that are large enough"});
+  visit(c.ar_int8_min_tokens, OptionInfo{.name = "ar_int8_min_tokens",
+                                         .group = kGroup,
+                                         .value = "N",
+                                         .help = "tokens of the smallest step whose sums are int8",
+                                         .range = kFromOne});
+  visit(c.mhc_post_sqrsum, OptionInfo{.name = "mhc_post_sqrsum",
+                                      .group = kGroup,
+                                      .help = "fold the next mix's row sum of squares into the post of the streams"});
+  visit(c.mhc_prenorm_shard, OptionInfo{.name = "mhc_prenorm_shard",
+                                        .group = kGroup,
+                                        .help = "ranks share the rows of the mix; needs --mhc-post-sqrsum"});
+  visit(c.mhc_prenorm_shard_min_tokens, OptionInfo{.name = "mhc_prenorm_shard_min_tokens",
+                                                   .group = kGroup,
+                                                   .value = "N",
+                                                   .help = "tokens of the smallest step whose mix is shared",
+                                                   .range = kFromOne});
+  visit(o.run.graph_cap,
+        OptionInfo{.name = "graph_cap",
+                   .group = kGroup,
+                   .value = "N",
+                   .help = "tokens of the largest step that may be a captured graph; below both thresholds; 0: none",
+                   .range = {.least = 0}});
+}
+
+/// How a run watches itself.
+template <class O, class Visit>
+void visit_proof(O& o, Visit&& visit) {
+  constexpr std::string_view kGroup = "Checks";
+  visit(o.run.selfcheck, OptionInfo{.name = "selfcheck",
+                                    .group = kGroup,
+                                    .help = "prove the sums and the campaign's paths at start-up; ends with 9 if not"});
+  visit(o.run.verify, OptionInfo{.name = "verify",
+                                 .group = kGroup,
+                                 .value = "replicas[=N]",
+                                 .help = "compare every sum across the ranks, in all steps or the first N",
+                                 .absent = "never"});
+  visit(o.run.on_nan, OptionInfo{.name = "on_nan",
+                                 .group = kGroup,
+                                 .help = "values that are not finite end the run, or only the lines they belong to"});
+}
+
 /// How the program runs, whatever it computes.
 template <class O, class Visit>
 void visit_run(O& o, Visit&& visit) {

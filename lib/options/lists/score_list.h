@@ -27,6 +27,8 @@ void visit_score(O& o, Visit&& visit) {
                             .help = "tokens of prompt and continuation fed as prefill; the rest go one by one",
                             .absent = "the prompt",
                             .range = kFromOne});
+  visit_campaign(o, visit);
+  visit_proof(o, visit);
   visit_run(o, visit);
 }
 

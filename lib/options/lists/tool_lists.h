@@ -59,6 +59,7 @@ void visit_plan(O& o, Visit&& visit) {
                                .help = "memory of a rank, in GiB",
                                .range = {.least = 0, .above_least = true}});
   visit(p.json, kJsonInfo);
+  visit_campaign(o, visit);
   visit_run(o, visit);
 }
 

@@ -27,6 +27,7 @@ class NullRunner final : public Runner {
     return tokens_;
   }
   Mat<const float> logits() const override { return {}; }
+  void use(const CampaignOptions&, const std::optional<TestFault>&) override {}
   RunnerReport report() const override { return {}; }
   RunnerCapacity capacity() const override { return capacity_; }
 

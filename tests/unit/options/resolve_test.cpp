@@ -114,7 +114,7 @@ TEST(ResolveRun, ReplacesAutoByTheCpuInABuildWithoutCuda) {
   RunOptions run;
   resolve_run(run, {.cuda = false});
   EXPECT_EQ(run.backend, Backend::kCpu);
-  EXPECT_EQ(run.transport, Transport::kMpi);
+  EXPECT_EQ(run.transport, Transport::kAuto);
   EXPECT_EQ(run.numerics, Numerics::kOfficial);
 }
 
@@ -137,8 +137,51 @@ TEST(ResolveRun, RefusesWhatTheBuildLacksAsEnvironment) {
 TEST(ResolveRun, RefusesACudaTransportOnTheCpu) {
   RunOptions run;
   run.backend = Backend::kCpu;
-  run.transport = Transport::kIpc;
+  run.transport = Transport::kNccl;
   EXPECT_THROW(resolve_run(run, {.cuda = true}), Error);
+}
+
+std::string campaign_refusal(const CampaignOptions& campaign, int64_t graph_cap) {
+  try {
+    check_campaign(campaign, graph_cap);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), Code::kUsage);
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Campaign, ASharedMixNeedsTheFoldedPost) {
+  CampaignOptions campaign{.mhc_prenorm_shard = true};
+  EXPECT_NE(campaign_refusal(campaign, 0).find("--mhc-prenorm-shard needs --mhc-post-sqrsum"), std::string::npos);
+  campaign.mhc_post_sqrsum = true;
+  EXPECT_EQ(campaign_refusal(campaign, 0), "");
+}
+
+TEST(Campaign, ThresholdsStayAboveTheGraphCap) {
+  const CampaignOptions int8{.ar_int8 = true, .ar_int8_min_tokens = 96};
+  EXPECT_EQ(campaign_refusal(int8, 95), "");
+  for (const char* part : {"--ar-int8:", "--graph-cap 0", "--ar-int8-min-tokens is 96", "96 tokens"}) {
+    EXPECT_NE(campaign_refusal(int8, 96).find(part), std::string::npos) << part;
+  }
+  const CampaignOptions shard{.mhc_post_sqrsum = true, .mhc_prenorm_shard = true, .mhc_prenorm_shard_min_tokens = 512};
+  EXPECT_EQ(campaign_refusal(shard, 511), "");
+  EXPECT_NE(campaign_refusal(shard, 512).find("--mhc-prenorm-shard-min-tokens is 512"), std::string::npos);
+  EXPECT_EQ(campaign_refusal({.ar_int8_min_tokens = 1}, 96), "") << "a threshold of a flag that is off";
+}
+
+TEST(Verify, CountsTheSteps) {
+  const auto steps = [](const char* text) {
+    RunOptions run;
+    run.verify = text;
+    return verified_steps(run);
+  };
+  EXPECT_EQ(steps(""), 0);
+  EXPECT_EQ(steps("replicas"), std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(steps("replicas=3"), 3);
+  for (const char* bad : {"replica", "replicas=", "replicas=0", "replicas=-1", "replicas=2x", "replicas2", "all"}) {
+    EXPECT_THROW(steps(bad), Error) << bad;
+  }
 }
 
 TEST(OptionList, NamesEveryOptionOfACommandOnceAndExplainsIt) {
