@@ -5,6 +5,7 @@
 #include "base/dtype.h"
 #include "base/tensor.h"
 #include "kernels/context.h"
+#include "kernels/int8_codec.h"
 
 namespace octet::ops {
 
@@ -25,6 +26,17 @@ void hc_expand(cpu::Context&, Cube<Act> h, Mat<const Act> x);
 template <class Act>
 void hc_mixes(cpu::Context&, Mat<float> mixes, Cube<const Act> h, Mat<const float> fn, float norm_eps);
 
+/// The same with the sum of v^2 already known: squares [T] as hc_post_sqrsum yields it, to the bit.
+template <class Act>
+void hc_mixes(cpu::Context&, Mat<float> mixes, Cube<const Act> h, Vec<const float> squares, Mat<const float> fn,
+              float norm_eps);
+
+/// hc_expand, then hc_mixes: of a model's first layer, whose streams are equal, so that a backend may read x once and
+/// multiply it by the sum of fn over the streams.   x [T, D] Act; h [T, hc, D] Act.
+template <class Act>
+void hc_expand_mixes(cpu::Context&, Cube<Act> h, Mat<float> mixes, Mat<const Act> x, Mat<const float> fn,
+                     float norm_eps);
+
 /// pre = sigmoid(m * scale[0] + base) + eps, post = 2 sigmoid(m * scale[1] + base), comb = Sinkhorn(m * scale[2] +
 /// base): softmax along the second index + eps, one column normalisation, then iters - 1 times rows and columns, each
 /// divided by (sum + eps). mixes [T, hc * (2 + hc)] in the order pre, post, comb; pre, post [T, hc]; comb [T, hc, hc].
@@ -44,5 +56,15 @@ void hc_weighted_sum(cpu::Context&, Mat<Act> y, Cube<const Act> h, Mat<const flo
 /// x [T, D] Act; h [T, hc, D] Act in place.   Source: V4 model.py, Block.hc_post.
 template <class Act>
 void hc_post(cpu::Context&, Cube<Act> h, Mat<const Act> x, Mat<const float> post, Cube<const float> comb);
+
+/// The same with x = codes and scales of an int8 sum, decoded in fp32 and not rounded to Act.
+template <class Act>
+void hc_post(cpu::Context&, Cube<Act> h, const int8::Rows& x, Mat<const float> post, Cube<const float> comb);
+
+/// hc_post, and squares[t] = sum of the new h[t]^2 over all streams: of the rounded values, since it stands for a pass
+/// over the stored streams.   X is Mat<const Act> or int8::Rows; squares [T] fp32.   Source: spec collectives.md 3.4.
+template <class Act, class X>
+void hc_post_sqrsum(cpu::Context&, Vec<float> squares, Cube<Act> h, const X& x, Mat<const float> post,
+                    Cube<const float> comb);
 
 }  // namespace octet::ops

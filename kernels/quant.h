@@ -7,6 +7,7 @@
 #include "base/dtype.h"
 #include "base/tensor.h"
 #include "kernels/context.h"
+#include "kernels/int8_codec.h"
 
 namespace octet::ops {
 
@@ -34,6 +35,11 @@ struct LinearInput {
 /// x [T, K] Act; q [T, K]; scale [T, K / 128].   Source: V4 kernel.py, act_quant.
 template <class Act>
 void quantise_fp8(cpu::Context&, Mat<fp8_e4m3> q, Mat<fp8_e8m0> scale, Mat<const Act> x);
+
+/// rows = the int8 codes of x (kernels/int8_codec.h).   x [T, D] fp32, D a multiple of 32.
+void quantise_int8(cpu::Context&, const int8::Rows& rows, Mat<const float> x);
+/// x = the decoded rows, exact in fp32.
+void dequantise_int8(cpu::Context&, Mat<float> x, const int8::Rows& rows);
 
 /// Bytes of one KV row of head_dim columns whose last rope_dim are rotated. Act float: head_dim fp32 values.
 /// Act bf16: head_dim - rope_dim e4m3 values, rope_dim bf16 values, one e8m0 scale per 64 of the former, padded to 8.

@@ -29,7 +29,9 @@ MAY_ALSO_INCLUDE = (
     ("lib/comm/*", "kernels/context.h"),                   # forward declarations only
     ("lib/comm/*", "kernels/int8_codec.h"),                # the arithmetic of the int8 sum
     ("lib/comm/*_collectives.cpp", "kernels/*/context.h"),  # a collective belongs to a backend
+    ("lib/comm/replica_audit.cpp", "kernels/*/context.h"),
     ("kernels/*", "options/options.h"),                     # plain structs
+    ("kernels/*", "options/campaign_counts.h"),
     ("kernels/*/context.h", "options/test_fault.h"),        # the hook that breaks a reduction on purpose
     ("kernels/*/context.h", "comm/mpi_session.h"),          # a context carries its rank's session
     ("lib/model/*", "options/options.h"),

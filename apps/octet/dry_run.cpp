@@ -18,7 +18,8 @@ namespace octet {
 namespace {
 
 MemoryPlan plan_of(const Options& options, const ModelConfig& config, const DryRunFacts& facts) {
-  const MemoryPlanner planner(config, facts.ranks, options.run.numerics.value_or(Numerics::kOfficial));
+  const MemoryPlanner planner(config, facts.ranks, options.run.numerics.value_or(Numerics::kOfficial),
+                              options.run.campaign);
   return planner.plan(facts.slots, facts.longest_request, options.run.prefill_chunk, facts.pages);
 }
 

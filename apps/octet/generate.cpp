@@ -271,7 +271,8 @@ int BatchRun::report() {
 /// The planner must be right: what was predicted stands beside what the rank that holds most really held.
 void BatchRun::check_memory_plan(const std::vector<RankReport>& ranks) {
   if (!is_root()) return;
-  const MemoryPlanner planner(model_.config, session_.size(), options_.run.numerics.value_or(Numerics::kOfficial));
+  const MemoryPlanner planner(model_.config, session_.size(), options_.run.numerics.value_or(Numerics::kOfficial),
+                              options_.run.campaign);
   const MemoryPlan plan = planner.plan(shape_.capacity.slots, input_->index().totals().longest,
                                        options_.run.prefill_chunk, shape_.capacity.pages);
   const auto largest = std::max_element(ranks.begin(), ranks.end(), [](const RankReport& a, const RankReport& b) {

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/tensor.h"
+#include "options/campaign_counts.h"
 #include "options/options.h"
 #include "options/test_fault.h"
 
@@ -23,6 +24,8 @@ struct Context {
   comm::Communicator* comm = nullptr;  ///< null: one rank
   CampaignOptions campaign;
   CampaignCounts counts;
+  HealthBySite health;             ///< of the int8 sums
+  bool audit_replicas = false;     ///< compare every sum across the ranks
   std::optional<TestFault> fault;  ///< test builds only
   Arena scratch;
 

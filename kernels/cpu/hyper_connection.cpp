@@ -15,21 +15,44 @@ void hc_expand(cpu::Context&, Cube<Act> h, Mat<const Act> x) {
   }
 }
 
-template <class Act>
-void hc_mixes(cpu::Context& ctx, Mat<float> mixes, Cube<const Act> h, Mat<const float> fn, float norm_eps) {
+namespace {
+
+/// mixes = (fn . v) * rsqrt(square(t) / width + eps), the sum of squares by row from `square`.
+template <class Act, class Square>
+void mix(cpu::Context& ctx, Mat<float> mixes, Cube<const Act> h, Mat<const float> fn, float norm_eps, Square square) {
   const int64_t T = h.dim[0], width = h.dim[1] * h.dim[2];
   require(fn.dim[1] == width && mixes.dim[1] == fn.dim[0], "hc_mixes: shapes disagree");
   const auto scope = ctx.scratch_scope();
   const Mat<const float> v = cpu::as_float(ctx, Mat<const Act>(h.data, T, width));
   Vec<float> rho = ctx.alloc<float>(T);
-  for (int64_t t = 0; t < T; ++t) {
-    rho[t] = 1.0f / std::sqrt(cpu::mean_square(v[t].data, width) + norm_eps);
-  }
+  for (int64_t t = 0; t < T; ++t) rho[t] = 1.0f / std::sqrt(square(v, t) / static_cast<float>(width) + norm_eps);
   cpu::product(
       ctx, v, fn.dim[0], [&](int64_t k, float* out) { cpu::read_row(out, fn, k); },
       [&](int64_t t, int64_t k, const float* m, int64_t count) {
         for (int64_t i = 0; i < count; ++i) mixes[t][k + i] = m[i] * rho[t];
       });
+}
+
+}  // namespace
+
+template <class Act>
+void hc_mixes(cpu::Context& ctx, Mat<float> mixes, Cube<const Act> h, Mat<const float> fn, float norm_eps) {
+  mix(ctx, mixes, h, fn, norm_eps,
+      [](Mat<const float> v, int64_t t) { return cpu::sum_of_squares(v[t].data, v.dim[1]); });
+}
+
+template <class Act>
+void hc_mixes(cpu::Context& ctx, Mat<float> mixes, Cube<const Act> h, Vec<const float> squares, Mat<const float> fn,
+              float norm_eps) {
+  require(squares.dim[0] == h.dim[0], "hc_mixes: shapes disagree");
+  mix(ctx, mixes, h, fn, norm_eps, [&](Mat<const float>, int64_t t) { return squares[t]; });
+}
+
+template <class Act>
+void hc_expand_mixes(cpu::Context& ctx, Cube<Act> h, Mat<float> mixes, Mat<const Act> x, Mat<const float> fn,
+                     float norm_eps) {
+  hc_expand(ctx, h, x);
+  hc_mixes<Act>(ctx, mixes, h, fn, norm_eps);
 }
 
 namespace {
@@ -104,15 +127,18 @@ void hc_weighted_sum(cpu::Context& ctx, Mat<Act> y, Cube<const Act> h, Mat<const
   }
 }
 
-template <class Act>
-void hc_post(cpu::Context& ctx, Cube<Act> h, Mat<const Act> x, Mat<const float> post, Cube<const float> comb) {
+namespace {
+
+/// The streams after a sub-layer; read(t, row) gives x[t] in fp32.
+template <class Act, class Read>
+void post(cpu::Context& ctx, Cube<Act> h, Mat<const float> post, Cube<const float> comb, Read read) {
   const int64_t hc = h.dim[1], D = h.dim[2];
   const auto scope = ctx.scratch_scope();
   Mat<float> old = ctx.alloc<float>(hc, D);
   Vec<float> in = ctx.alloc<float>(D), sum = ctx.alloc<float>(D);
   for (int64_t t = 0; t < h.dim[0]; ++t) {
     cpu::widen(old.data, h[t].data, hc * D);
-    cpu::widen(in.data, x[t].data, D);
+    read(t, in.data);
     for (int64_t j = 0; j < hc; ++j) {
       std::fill(sum.begin(), sum.end(), 0.0f);
       for (int64_t i = 0; i < hc; ++i) cpu::add_scaled(sum.data, comb[t][i][j], old[i].data, D);
@@ -122,13 +148,50 @@ void hc_post(cpu::Context& ctx, Cube<Act> h, Mat<const Act> x, Mat<const float> 
   }
 }
 
+}  // namespace
+
+template <class Act>
+void hc_post(cpu::Context& ctx, Cube<Act> h, Mat<const Act> x, Mat<const float> post_gates, Cube<const float> comb) {
+  post(ctx, h, post_gates, comb, [&](int64_t t, float* row) { cpu::widen(row, x[t].data, x.dim[1]); });
+}
+
+template <class Act>
+void hc_post(cpu::Context& ctx, Cube<Act> h, const int8::Rows& x, Mat<const float> post_gates, Cube<const float> comb) {
+  post(ctx, h, post_gates, comb, [&](int64_t t, float* row) {
+    for (int64_t b = 0; b < x.scale.dim[1]; ++b) {
+      int8::decode(row + b * int8::kBlock, x.q[t].data + b * int8::kBlock, x.scale[t][b]);
+    }
+  });
+}
+
+template <class Act, class X>
+void hc_post_sqrsum(cpu::Context& ctx, Vec<float> squares, Cube<Act> h, const X& x, Mat<const float> post_gates,
+                    Cube<const float> comb) {
+  hc_post(ctx, h, x, post_gates, comb);
+  for (int64_t t = 0; t < h.dim[0]; ++t) squares[t] = cpu::sum_of_squares(h[t].data, h.dim[1] * h.dim[2]);
+}
+
 template void hc_expand(cpu::Context&, Cube<bf16>, Mat<const bf16>);
 template void hc_expand(cpu::Context&, Cube<float>, Mat<const float>);
 template void hc_mixes(cpu::Context&, Mat<float>, Cube<const bf16>, Mat<const float>, float);
 template void hc_mixes(cpu::Context&, Mat<float>, Cube<const float>, Mat<const float>, float);
+template void hc_mixes(cpu::Context&, Mat<float>, Cube<const bf16>, Vec<const float>, Mat<const float>, float);
+template void hc_mixes(cpu::Context&, Mat<float>, Cube<const float>, Vec<const float>, Mat<const float>, float);
+template void hc_expand_mixes(cpu::Context&, Cube<bf16>, Mat<float>, Mat<const bf16>, Mat<const float>, float);
+template void hc_expand_mixes(cpu::Context&, Cube<float>, Mat<float>, Mat<const float>, Mat<const float>, float);
 template void hc_weighted_sum(cpu::Context&, Mat<bf16>, Cube<const bf16>, Mat<const float>);
 template void hc_weighted_sum(cpu::Context&, Mat<float>, Cube<const float>, Mat<const float>);
 template void hc_post(cpu::Context&, Cube<bf16>, Mat<const bf16>, Mat<const float>, Cube<const float>);
 template void hc_post(cpu::Context&, Cube<float>, Mat<const float>, Mat<const float>, Cube<const float>);
+template void hc_post(cpu::Context&, Cube<bf16>, const int8::Rows&, Mat<const float>, Cube<const float>);
+template void hc_post(cpu::Context&, Cube<float>, const int8::Rows&, Mat<const float>, Cube<const float>);
+template void hc_post_sqrsum(cpu::Context&, Vec<float>, Cube<bf16>, const Mat<const bf16>&, Mat<const float>,
+                             Cube<const float>);
+template void hc_post_sqrsum(cpu::Context&, Vec<float>, Cube<float>, const Mat<const float>&, Mat<const float>,
+                             Cube<const float>);
+template void hc_post_sqrsum(cpu::Context&, Vec<float>, Cube<bf16>, const int8::Rows&, Mat<const float>,
+                             Cube<const float>);
+template void hc_post_sqrsum(cpu::Context&, Vec<float>, Cube<float>, const int8::Rows&, Mat<const float>,
+                             Cube<const float>);
 
 }  // namespace octet::ops

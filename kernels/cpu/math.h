@@ -61,12 +61,12 @@ inline float sigmoid(float x) {
   return 1.0f / (1.0f + std::exp(-x));
 }
 
-/// Mean of squares in fp32, summed as the reference's runtime sums a row: element i goes to lane i mod 32, sixteen
-/// additions at a time per level of a cascade; then the four groups of eight lanes, then the eight lanes, in order.
+/// Sum of squares in fp32, in the order in which the reference's runtime sums a row: element i goes to lane i mod 32,
+/// sixteen additions at a time per level of a cascade; then the four groups of eight lanes, then the eight lanes.
 /// A norm's factor multiplies a whole row, so one different last bit here flips roundings all along it: against the
 /// golden values this order halves the rows that differ, compared with a sum in double (lib/design/0004-sum-order.md).
 template <class Act>
-float mean_square(const Act* x, int64_t n) {
+float sum_of_squares(const Act* x, int64_t n) {
   constexpr int64_t kWidth = 32, kStep = 16;
   constexpr int kLevels = 4;
   float acc[kLevels][kWidth] = {};
@@ -93,7 +93,12 @@ float mean_square(const Act* x, int64_t n) {
     sum += v * v;
   }
   for (int64_t l = 0; l < 8; ++l) sum += ((acc[0][l] + acc[0][8 + l]) + acc[0][16 + l]) + acc[0][24 + l];
-  return sum / static_cast<float>(n);
+  return sum;
+}
+
+template <class Act>
+float mean_square(const Act* x, int64_t n) {
+  return sum_of_squares(x, n) / static_cast<float>(n);
 }
 
 }  // namespace octet::cpu

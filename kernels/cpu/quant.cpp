@@ -76,6 +76,20 @@ void quantise_fp8(cpu::Context&, Mat<fp8_e4m3> q, Mat<fp8_e8m0> scale, Mat<const
   }
 }
 
+void quantise_int8(cpu::Context&, const int8::Rows& rows, Mat<const float> x) {
+  require(x.size() == rows.blocks() * int8::kBlock, "quantise_int8: columns are not whole blocks of 32");
+  for (int64_t b = 0; b < rows.blocks(); ++b) {
+    rows.scale.data[b] = int8::encode(rows.q.data + b * int8::kBlock, x.data + b * int8::kBlock);
+  }
+}
+
+void dequantise_int8(cpu::Context&, Mat<float> x, const int8::Rows& rows) {
+  require(x.size() == rows.blocks() * int8::kBlock, "dequantise_int8: columns are not whole blocks of 32");
+  for (int64_t b = 0; b < rows.blocks(); ++b) {
+    int8::decode(x.data + b * int8::kBlock, rows.q.data + b * int8::kBlock, rows.scale.data[b]);
+  }
+}
+
 // A KV row of Act bf16: [nope e4m3][rope bf16][nope / 64 e8m0].
 template <class Act>
 int64_t kv_row_bytes(int64_t head_dim, int64_t rope_dim) {

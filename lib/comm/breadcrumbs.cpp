@@ -23,11 +23,8 @@ std::string_view collective_name(Collective what) {
   return "?";
 }
 
-std::string site_text(const Place& place) {
-  if (place.site) {
-    const char* half = place.site->kind == Site::Kind::kAttn ? "attn" : "ffn";
-    return fmt::format("layer {}, {}", place.site->layer, half);
-  }
+std::string place_text(const Place& place) {
+  if (place.site) return site_text(*place.site);
   switch (place.what) {
     case Collective::kAllReduce: return "embedding";
     case Collective::kAllGather: return "rows";
@@ -49,7 +46,7 @@ bool inside(const RankView& rank) {
 }
 
 std::string collective_text(const RankView& rank) {
-  return fmt::format("{} #{} ({})", collective_name(rank.place.what), number_of(rank.moves), site_text(rank.place));
+  return fmt::format("{} #{} ({})", collective_name(rank.place.what), number_of(rank.moves), place_text(rank.place));
 }
 
 template <class Is>

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "base/dtype.h"
 #include "base/tensor.h"
@@ -25,10 +26,25 @@ class Communicator {
   double seconds() const { return seconds_; }
   int64_t reductions() const { return reductions_; }
 
+  /// All-reduces at one site of the layers so far.
+  int64_t reductions_at(const Site& site) const {
+    const size_t index = site_index(site);
+    return index < by_site_.size() ? by_site_[index] : 0;
+  }
+
   /// Adds to the totals; called by the collectives.
-  void count(double seconds, int64_t reductions) {
-    seconds_ += seconds;
-    reductions_ += reductions;
+  void count(double seconds) { seconds_ += seconds; }
+  void count_reduction(const std::optional<Site>& site) {
+    ++reductions_;
+    if (!site) return;
+    if (site_index(*site) >= by_site_.size()) by_site_.resize(site_index(*site) + 1);
+    ++by_site_[site_index(*site)];
+  }
+  /// Totals from zero, after a start-up check.
+  void forget() {
+    seconds_ = 0;
+    reductions_ = 0;
+    by_site_.clear();
   }
 
  private:
@@ -37,6 +53,7 @@ class Communicator {
   int size_;
   double seconds_ = 0;
   int64_t reductions_ = 0;
+  std::vector<int64_t> by_site_;
 };
 
 /// Ranks that share the sum; 1 without a communicator.

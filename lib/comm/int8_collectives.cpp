@@ -14,7 +14,7 @@ void all_reduce_int8(cpu::Context& ctx, const int8::Rows& out, Mat<const float> 
     for (int64_t b = 0; b < out.blocks(); ++b) {
       out.scale.data[b] = int8::encode(out.q.data + b * int8::kBlock, x.data + b * int8::kBlock);
     }
-    if (ctx.comm != nullptr) ctx.comm->count(0, 1);
+    if (ctx.comm != nullptr) ctx.comm->count_reduction(site);
     return;
   }
   const Timed timed(*ctx.comm, {Collective::kAllReduce, site});

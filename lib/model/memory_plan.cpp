@@ -94,8 +94,8 @@ StateBytes state_bytes(const ModelConfig& config, Numerics numerics) {
   return state;
 }
 
-MemoryPlanner::MemoryPlanner(ModelConfig config, int ranks, Numerics numerics)
-    : config_(std::move(config)), ranks_(ranks), numerics_(numerics) {
+MemoryPlanner::MemoryPlanner(ModelConfig config, int ranks, Numerics numerics, const CampaignOptions& campaign)
+    : config_(std::move(config)), ranks_(ranks), numerics_(numerics), campaign_(campaign) {
   check_ranks(config_, ranks);
   const std::vector<TensorSpec> specs = tensor_specs(config_);
   for (int rank = 0; rank < ranks; ++rank) {
@@ -115,7 +115,7 @@ MemoryPlan MemoryPlanner::plan(int64_t batch, int64_t context, int64_t prefill_c
   plan.cache_bytes = KvCache(config_, kv_row_bytes(config_, numerics_), batch, pages).bytes();
   const int64_t tokens = std::min(prefill_chunk + batch - 1, batch * context);
   plan.scratch_bytes =
-      batch == 0 ? 0 : octet::scratch_bytes(config_, numerics_, ranks_, {tokens, batch, batch, context});
+      batch == 0 ? 0 : octet::scratch_bytes(config_, numerics_, ranks_, campaign_, {tokens, batch, batch, context});
   plan.logits_bytes = batch * config_.vocab_size * static_cast<int64_t>(sizeof(float));
   return plan;
 }

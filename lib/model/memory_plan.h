@@ -58,7 +58,7 @@ struct MemoryPlan {
 class MemoryPlanner {
  public:
   /// Errors: Error{kUsage} when the model does not divide by `ranks`.
-  MemoryPlanner(ModelConfig config, int ranks, Numerics numerics);
+  MemoryPlanner(ModelConfig config, int ranks, Numerics numerics, const CampaignOptions& campaign = {});
   MemoryPlan plan(int64_t batch, int64_t context, int64_t prefill_chunk, int64_t pages = 0) const;
   /// The largest batch whose sequences may all be `context` long; 0: not one. At most `most`.
   int64_t largest_batch(int64_t context, int64_t prefill_chunk, int64_t card_bytes, int64_t most) const;
@@ -71,6 +71,7 @@ class MemoryPlanner {
   ModelConfig config_;
   int ranks_;
   Numerics numerics_;
+  CampaignOptions campaign_;
   std::vector<int64_t> weight_bytes_;  ///< per rank
   std::vector<WeightClass> largest_;   ///< of the rank that holds most
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/cpu/dot.h"
+#include "kernels/int8_codec.h"
 #include "kernels/quant.h"
 #include "model/batch.h"
 #include "model/memory_plan.h"
@@ -17,6 +18,7 @@ constexpr int64_t kAlignment = 64;
 constexpr int64_t kBlockBytes = int64_t{16} << 20;
 constexpr int64_t kFloat = 4, kIndex = 4, kOffset = 8, kSegment = 32;
 constexpr int64_t kSliceElements = int64_t{1} << 20, kOneShotElements = int64_t{1} << 13;  // of an all-reduce
+constexpr int64_t kSliceBlocks = int64_t{1} << 18;                                         // of an int8 all-reduce
 
 /// The arena's book-keeping without its memory (base/arena.h).
 class ArenaModel {
@@ -61,8 +63,15 @@ class ArenaModel {
 /// A forward pass that only allocates. Letters as in the layers: T tokens, D hidden size, R ranks.
 class ScratchWalk {
  public:
-  ScratchWalk(const ModelConfig& config, Numerics numerics, int ranks, const StepSize& step)
-      : c_(config), numerics_(numerics), R_(ranks), step_(step), T_(step.tokens), D_(config.hidden_size) {
+  ScratchWalk(const ModelConfig& config, Numerics numerics, int ranks, const CampaignOptions& campaign,
+              const StepSize& step)
+      : c_(config),
+        numerics_(numerics),
+        R_(ranks),
+        campaign_(campaign),
+        step_(step),
+        T_(step.tokens),
+        D_(config.hidden_size) {
     act_ = numerics == Numerics::kExact ? kFloat : kFloat / 2;
     rows_ = kv_row_bytes(config, numerics);
   }
@@ -75,10 +84,10 @@ class ScratchWalk {
     for (int64_t l = 0; l < c_.num_hidden_layers; ++l) {
       post_pre();
       attention(c_.compress_ratios[static_cast<size_t>(l)]);
-      all_reduce(T_ * D_, kFloat);
+      reduce();
       post_pre();
       moe();
-      all_reduce(T_ * D_, kFloat);
+      reduce();
     }
     head();
     return arena_.capacity_bytes();
@@ -103,6 +112,23 @@ class ScratchWalk {
     take(T_ * D_, act_);
     take(T_ * hc, kFloat);
     take(T_ * hc * hc, kFloat);
+    if (int8_sums()) {
+      take(T_ * D_, 1);
+      take(T_ * D_ / int8::kBlock, kFloat / 2);
+    }
+    if (campaign_.mhc_post_sqrsum) take(T_, kFloat);
+  }
+
+  bool int8_sums() const { return R_ > 1 && campaign_.ar_int8 && T_ >= campaign_.ar_int8_min_tokens; }
+
+  /// A sub-layer's sum. Codes by messages: the addends of this rank's share (lib/comm/mpi_int8_collectives.cpp); peer
+  /// memory, where it is, takes none.
+  void reduce() {
+    if (!int8_sums()) return all_reduce(T_ * D_, kFloat);
+    const ArenaModel::Scope scope(arena_);
+    const int64_t blocks = std::min(T_ * D_ / int8::kBlock, kSliceBlocks);
+    take(R_ * ((blocks + R_ - 1) / R_) * int8::kBlock, 1);
+    take(R_ * ((blocks + R_ - 1) / R_), kFloat / 2);
   }
 
   /// comm::all_reduce of n elements.
@@ -257,6 +283,7 @@ class ScratchWalk {
   const ModelConfig& c_;
   Numerics numerics_;
   int64_t R_;
+  const CampaignOptions& campaign_;
   const StepSize& step_;
   int64_t T_, D_;
   int64_t act_ = 0;
@@ -266,8 +293,9 @@ class ScratchWalk {
 
 }  // namespace
 
-int64_t scratch_bytes(const ModelConfig& config, Numerics numerics, int ranks, const StepSize& step) {
-  return ScratchWalk(config, numerics, ranks, step).run();
+int64_t scratch_bytes(const ModelConfig& config, Numerics numerics, int ranks, const CampaignOptions& campaign,
+                      const StepSize& step) {
+  return ScratchWalk(config, numerics, ranks, campaign, step).run();
 }
 
 }  // namespace octet

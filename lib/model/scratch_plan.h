@@ -19,6 +19,7 @@ struct StepSize {
 
 /// Bytes the arena holds after such a step, at most: an expert may get all tokens, and one sequence all rows but the
 /// other sequences' one.
-int64_t scratch_bytes(const ModelConfig& config, Numerics numerics, int ranks, const StepSize& step);
+int64_t scratch_bytes(const ModelConfig& config, Numerics numerics, int ranks, const CampaignOptions& campaign,
+                      const StepSize& step);
 
 }  // namespace octet

@@ -39,15 +39,6 @@ struct CampaignOptions {
   bool operator==(const CampaignOptions&) const = default;
 };
 
-/// How often each path was taken in all steps so far: what really ran, not what was asked for. Equal on every rank.
-struct CampaignCounts {
-  int64_t sums = 0;          ///< of sub-layers' outputs, two a layer and step
-  int64_t int8_sums = 0;     ///< of these, as int8 codes
-  int64_t folded_posts = 0;  ///< posts that yielded the sums of squares
-  int64_t shared_mixes = 0;  ///< mixes whose rows the ranks shared
-  bool operator==(const CampaignCounts&) const = default;
-};
-
 /// How the program runs, whatever the command.
 struct RunOptions {
   std::string model;                 ///< checkpoint folder

@@ -13,6 +13,7 @@
 #include "base/tensor.h"
 #include "model/batch.h"
 #include "model/config.h"
+#include "options/campaign_counts.h"
 #include "options/options.h"
 #include "options/test_fault.h"
 
@@ -27,6 +28,7 @@ struct RunnerReport {
   int64_t weight_bytes = 0, cache_bytes = 0, scratch_bytes = 0;
   int64_t load_bytes = 0;  ///< read from files
   CampaignCounts campaign = {};
+  HealthBySite health = {};
 };
 
 /// Capacity the engine plans with; fixed when the runner is made.

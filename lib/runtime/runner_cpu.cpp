@@ -1,9 +1,11 @@
 // The CPU backend: loads this rank's tensors into host memory and instantiates the layers for cpu::Context.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/log.h"
@@ -13,6 +15,7 @@
 #include "model/checkpoint.h"
 #include "options/resolve.h"
 #include "runtime/runner_impl.h"
+#include "runtime/self_check.h"
 
 namespace octet {
 namespace {
@@ -31,6 +34,7 @@ class CpuRunner final : public Runner {
         capacity_(setup.capacity),
         tap_(setup.tap),
         graph_cap_(setup.run.graph_cap),
+        verified_steps_(verified_steps(setup.run)),
         comm_(*setup.session) {
     ctx_.numerics = numerics;
     ctx_.comm = &comm_;
@@ -40,6 +44,7 @@ class CpuRunner final : public Runner {
     setup.session->funnel([&] { load(setup); });
     report_.load_seconds = since(start);
     setup.session->watch(setup.run.timeout);
+    if (setup.run.selfcheck) prove();
   }
 
   std::span<const TokenId> step(const BatchPlan& plan) override {
@@ -47,6 +52,7 @@ class CpuRunner final : public Runner {
     const auto start = Clock::now();
     const double reduce_before = comm_.seconds();
     check_plan(plan, config_, capacity_);
+    ctx_.audit_replicas = steps_++ < verified_steps_;
     const auto samples = static_cast<int64_t>(plan.samples.size());
     const bool root = comm_.rank() == 0;
     logits_.resize(root ? static_cast<size_t>(samples * config_.vocab_size) : 0);
@@ -71,6 +77,7 @@ class CpuRunner final : public Runner {
   RunnerReport report() const override {
     RunnerReport report = report_;
     report.campaign = ctx_.counts;
+    report.health = ctx_.health;
     report.scratch_bytes = ctx_.scratch.capacity_bytes();
     return report;
   }
@@ -91,10 +98,23 @@ class CpuRunner final : public Runner {
                    ops::index_row_bytes<Act>(config_.index_head_dim)},
                   capacity_.slots, capacity_.pages);
     report_.cache_bytes = cache.bytes();
-    // 0xff bytes are NaN in every row format that is kept as floats: a row read before it was written shows.
-    cache_memory_.assign(static_cast<size_t>(cache.bytes()), std::byte{0xff});
+    cache_memory_.resize(static_cast<size_t>(cache.bytes()));
+    poison_cache();
     cache.bind(cache_memory_.data());
     model_ = std::make_unique<Model<cpu::Context, Act>>(config_, bind_weights(config_, tensors_), std::move(cache));
+  }
+
+  /// 0xff bytes are NaN in every row format that is kept as floats: a row read before it was written shows.
+  void poison_cache() { std::fill(cache_memory_.begin(), cache_memory_.end(), std::byte{0xff}); }
+
+  void prove() {
+    const comm::Watchdog::Armed armed(comm_.session().watchdog(), comm::Watchdog::Span::kLoop);
+    const auto start = Clock::now();
+    const std::string engaged = SelfCheck<cpu::Context, Act>(ctx_, *model_, config_, capacity_).prove();
+    poison_cache();
+    if (comm_.rank() != 0) return;
+    if (!engaged.empty()) log::info("{}", engaged);
+    log::debug("self-check: passed in {:.2f} s", since(start));
   }
 
   /// A NaN or an infinity in the logits means that weights, config or arithmetic are wrong: no token follows from it.
@@ -137,6 +157,8 @@ class CpuRunner final : public Runner {
   RunnerCapacity capacity_;
   StreamTap tap_;
   int64_t graph_cap_;
+  int64_t verified_steps_;  ///< --verify replicas
+  int64_t steps_ = 0;
   comm::Communicator comm_;
   cpu::Context ctx_;
   LocalTensors tensors_;

@@ -61,9 +61,7 @@ class Model {
     for (const PlanFork& f : plan.forks) fork(ctx, f);
     const Segments batch = upload_segments(ctx, plan);
     Streams<Act> h = make_streams<Ctx, Act>(ctx, plan.tokens(), config_);
-    embed(ctx, h, batch.tokens, weights_.embed);
-
-    Carry<Act> carry;
+    Carry<Act> carry = embed(ctx, h, batch.tokens, weights_.embed);
     for (int64_t l = 0; l < config_.num_hidden_layers; ++l) {
       carry =
           block(ctx, h, std::move(carry), weights_.layers[static_cast<size_t>(l)], config_, batch, cache_.layer(l), l);

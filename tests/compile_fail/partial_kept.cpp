@@ -13,7 +13,7 @@ void partial_kept(cpu::Context& ctx, Mat<float> rows, Streams<bf16>& streams, Ma
   Partial partial(rows);
   Reduced<bf16> sum = reduce(ctx, partial, streams.reduced, {0, Site::Kind::kAttn});
   post(ctx, streams, Carry<bf16>{sum, post_weight, comb});
-  ops::hc_post<bf16>(ctx, streams.h, sum.rows(), post_weight, comb);
+  sum.visit([&](const auto& x) { ops::hc_post<bf16>(ctx, streams.h, x, post_weight, comb); });
 }
 
 }  // namespace octet

@@ -11,9 +11,9 @@ namespace octet {
 void reduced_by_hand(cpu::Context& ctx, Mat<float> rows, Streams<bf16>& streams, Mat<const float> post_weight,
                      Cube<const float> comb) {
   Partial partial(rows);
-  Reduced<bf16> sum(streams.reduced);
+  Reduced<bf16> sum(Mat<const bf16>(streams.reduced.rows));
   post(ctx, streams, Carry<bf16>{sum, post_weight, comb});
-  ops::hc_post<bf16>(ctx, streams.h, sum.rows(), post_weight, comb);
+  sum.visit([&](const auto& x) { ops::hc_post<bf16>(ctx, streams.h, x, post_weight, comb); });
 }
 
 }  // namespace octet

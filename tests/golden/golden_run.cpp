@@ -119,21 +119,26 @@ double run_prefill_rows(const GoldenCase& c, const std::string& prompt) {
 GoldenDistances run_golden(const GoldenCase& c, const std::string& environment) {
   const Tensors golden(data_path("golden/" + c.config + "." + c.numerics + ".safetensors"));
   const TempFolder work;
+  const std::string logits_path = work.path() + "/logits.safetensors", streams_path = work.path() + "/s.safetensors";
   const std::vector<std::string> names = chosen_prompts(golden, c);
   write_score_input(work.path() + "/in.jsonl", golden, names);
   const std::string arguments = "score -m " + synthetic_model(c.config) + " -i " + work.path() + "/in.jsonl -o " +
                                 work.path() + "/out.jsonl --numerics " + c.numerics + " --prefill-chunk " +
-                                std::to_string(c.chunk) + " --dump-logits " + work.path() +
-                                "/logits.safetensors --dump-streams " + work.path() + "/streams.safetensors";
+                                std::to_string(c.chunk) + " --dump-logits " + logits_path +
+                                (c.streams ? " --dump-streams " + streams_path : "") + " " + c.flags;
   const Outcome run = octet_on(c.ranks, arguments, environment);
   EXPECT_EQ(run.code, 0) << run.err;
   GoldenDistances distances;
   if (run.code != 0) return distances;
-  const Tensors logits(work.path() + "/logits.safetensors"), streams(work.path() + "/streams.safetensors");
+  distances.log = run.err;
+  distances.dump = read_file(logits_path);
+  const Tensors logits(logits_path);
   for (const std::string& p : names) {
     const double d = relative_l2(logits.values<float>(p + ".logits"), recorded_logits(golden, p));
     if (d >= worst(distances.logits) || distances.logits.empty()) distances.worst_logits = p;
     distances.logits.push_back(d);
+    if (!c.streams) continue;
+    const Tensors streams(streams_path);
     for (size_t layer = 0;; ++layer) {
       const std::string name = p + ".layer" + std::to_string(layer) + ".last";
       if (!golden.has(name)) break;

@@ -21,6 +21,8 @@ struct GoldenCase {
   int64_t chunk = 8192;
   int64_t longest = 1000;  ///< prompts beyond this many tokens are left out
   bool only_long = false;  ///< runs in the long lane only
+  std::string flags = {};  ///< further flags
+  bool streams = true;     ///< dump the streams too, which ends every layer with a plain post
 };
 
 /// Relative L2 distances, one per recorded tensor.
@@ -28,6 +30,8 @@ struct GoldenDistances {
   std::vector<double> logits;               ///< last prompt row and every decode step, per prompt
   std::vector<std::vector<double>> layers;  ///< [layer][prompt], streams at the last prompt position
   std::string worst_logits;                 ///< name of the farthest
+  std::string log;                          ///< what the run said
+  std::string dump;                         ///< bytes of its logits file
 };
 
 inline double median(std::vector<double> v) {

@@ -69,7 +69,7 @@ Outputs<Act> run(const Case& c, Numerics numerics, const std::vector<Array<Act, 
         attention<cpu::Context, Act>(rank.ctx, share, rows, model.weights.layers[static_cast<size_t>(c.layer)].attn,
                                      config, step.view(), cache.layer(c.layer));
     scatter(result.own, rounded_share<Act>(share), pieces);
-    reduce(rank.ctx, std::move(partial), out.view(), {c.layer, Site::Kind::kAttn});
+    reduce(rank.ctx, std::move(partial), ReductionTarget<Act>{out.view(), {}}, {c.layer, Site::Kind::kAttn});
     scatter(result.reduced, out, pieces);
   }
   return result;

@@ -46,7 +46,7 @@ struct MoeCase {
     Partial partial = moe<cpu::Context, Act>(rank.ctx, share, Mat<const Act>(z.view().rows(first, count)),
                                              model.weights.layers[static_cast<size_t>(layer)].moe, model.config, batch);
     const Array<Act, 2> own = rounded_share<Act>(share);
-    reduce(rank.ctx, std::move(partial), out.view(), {layer, Site::Kind::kFfn});
+    reduce(rank.ctx, std::move(partial), ReductionTarget<Act>{out.view(), {}}, {layer, Site::Kind::kFfn});
     return {out, own};
   }
 };

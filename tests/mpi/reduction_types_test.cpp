@@ -18,7 +18,7 @@ concept FitsCarry = requires(X x) {
   Carry<bf16>{std::move(x), {}, {}};
 };
 template <class X>
-concept Reducible = requires(cpu::Context& ctx, X&& x, Mat<bf16> out, Site site) {
+concept Reducible = requires(cpu::Context& ctx, X&& x, ReductionTarget<bf16> out, Site site) {
   reduce(ctx, std::forward<X>(x), out, site);
 };
 
@@ -36,6 +36,7 @@ static_assert(!std::is_copy_constructible_v<Partial> && !std::is_copy_assignable
 static_assert(!std::is_convertible_v<Mat<float>, Partial>);
 static_assert(!std::is_constructible_v<Reduced<bf16>, Mat<bf16>>);
 static_assert(!std::is_constructible_v<Reduced<bf16>, Mat<const bf16>>);
+static_assert(!std::is_constructible_v<Reduced<bf16>, int8::Rows>);
 static_assert(!std::is_default_constructible_v<Reduced<bf16>>);
 
 TEST(Reduction, SumsTheSharesInRankOrderAndRoundsOnce) {
@@ -43,10 +44,21 @@ TEST(Reduction, SumsTheSharesInRankOrderAndRoundsOnce) {
   Array<float, 2> share(1, 1);
   share(0, 0) = 1.0f + static_cast<float>(session().rank()) * 0x1p-9f;  // rounded one by one, half of these would be 1
   Array<bf16, 2> out(1, 1);
-  reduce(rank.ctx, Partial(share), out.view(), {0, Site::Kind::kAttn});
+  reduce(rank.ctx, Partial(share), ReductionTarget<bf16>{out.view(), {}}, {0, Site::Kind::kAttn});
   const auto R = static_cast<float>(session().size());
   EXPECT_EQ(as_double(out(0, 0)), rounded<bf16>(R + R * (R - 1) / 2 * 0x1p-9f));
   EXPECT_EQ(rank.comm.reductions(), 1);
+}
+
+TEST(Reduction, RefusesAShareThatWasSummedAlready) {
+  RankContext rank;
+  Array<float, 2> share(1, 1);
+  share(0, 0) = 1;
+  Array<bf16, 2> out(1, 1);
+  Partial partial(share);
+  reduce(rank.ctx, std::move(partial), ReductionTarget<bf16>{out.view(), {}}, {0, Site::Kind::kAttn});
+  EXPECT_THROW(reduce(rank.ctx, std::move(partial), ReductionTarget<bf16>{out.view(), {}}, {0, Site::Kind::kAttn}),
+               Error);
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ TYPED_TEST(Layers, EmbeddingIsTheTokensRowInEveryStreamOfEveryRank) {
   const SharedModel& model = shared_model();
   std::vector<int32_t> tokens = {0, 511, 64, 63, 127, 128, 255, 256, 300, 0};  // both ends of the ranks' shares
   auto streams = make_streams<cpu::Context, TypeParam>(rank.ctx, static_cast<int64_t>(tokens.size()), model.config);
-  embed(rank.ctx, streams, rank.ctx.upload(tokens), model.weights.embed);
+  post(rank.ctx, streams, embed(rank.ctx, streams, rank.ctx.upload(tokens), model.weights.embed));
   const Dense table = model.whole.plain("embed.weight");
   for (size_t t = 0; t < tokens.size(); ++t) {
     for (int64_t i = 0; i < 4; ++i) {
@@ -94,7 +94,7 @@ TYPED_TEST(Layers, BorderFoldsTheReducedSumAndMixesTheNextInput) {
   Array<float, 2> share = in.shares[static_cast<size_t>(session().rank())];
   Carry<TypeParam> carry{reduce(rank.ctx, Partial(share), streams.reduced, {1, Site::Kind::kAttn}), in.post, in.comb};
   const SubLayerInput<TypeParam> next =
-      post_pre(rank.ctx, streams, std::move(carry), w.hc_ffn, w.ffn_norm, model.config);
+      post_pre(rank.ctx, streams, std::move(carry), w.hc_ffn, w.ffn_norm, model.config, {1, Site::Kind::kFfn});
 
   const MixingWeights mixing(model.whole, "layers.1.hc_ffn");
   const Row norm = model.whole.vector("layers.1.ffn_norm.weight");
