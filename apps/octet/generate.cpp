@@ -166,6 +166,7 @@ void BatchRun::load() {
 }
 
 void BatchRun::write(CompletedItem&& item, int64_t index) {
+  if (item.is_broken()) return write_error(index, item.prompt, not_finite_error(), item.hash);
   for (const Completion& choice : item.choices) {
     ++done_.completions;
     done_.completion_tokens_of_done += static_cast<int64_t>(choice.finished.tokens.size());
@@ -216,12 +217,12 @@ void BatchRun::complete() {
     hooks.after_step = [&](std::span<const SampleOrigin> origins, Mat<const float> logits,
                            std::span<const TokenId> drawn) {
       for (size_t i = 0; feed_ && i < origins.size(); ++i) {
-        if (origins[i].logprobs < 0) continue;
+        if (origins[i].logprobs < 0 || drawn[i] == kNotFiniteToken) continue;
         feed_->observe(origins[i], token_logprobs(logits[static_cast<int64_t>(i)], drawn[i], origins[i].logprobs));
       }
     };
     hooks.finished = [&](Finished&& finished, const Timing& timing) {
-      summary_.add(finished, timing);
+      if (finished.reason != FinishReason::kNotFinite) summary_.add(finished, timing);
       if (!feed_) return;
       const int64_t index = finished.index;
       if (std::optional<CompletedItem> item = feed_->complete(std::move(finished), timing)) {

@@ -78,8 +78,9 @@ std::unique_ptr<Runner> load(const Options& options, const RunInputs& in, const 
   return make_runner(setup);
 }
 
-void score_all(Runner& runner, const Options& options, const RunInputs& in, std::vector<Request> requests,
-               std::vector<TappedRow>& tapped, Dumps& dumps, RunOutput& output, comm::MpiSession& session) {
+/// Returns how many sequences had no finite logits (--on-nan item-error).
+int64_t score_all(Runner& runner, const Options& options, const RunInputs& in, std::vector<Request> requests,
+                  std::vector<TappedRow>& tapped, Dumps& dumps, RunOutput& output, comm::MpiSession& session) {
   Scheduler scheduler(
       {runner.capacity(), options.run.prefill_chunk, static_cast<TokenId>(in.model.config.eos_token_id)}, nullptr);
   ProgressTotals totals{.items = static_cast<int64_t>(requests.size()), .ranks = session.size()};
@@ -88,6 +89,7 @@ void score_all(Runner& runner, const Options& options, const RunInputs& in, std:
   if (output.here()) progress.emplace(totals, ProgressStyle::kAuto, "");
   for (Request& request : requests) scheduler.add(std::move(request));
 
+  int64_t failed = 0;
   Scorer scorer(in.prompts, dumps.logits.get());
   ProgressState done;
   LoopHooks hooks;
@@ -102,6 +104,10 @@ void score_all(Runner& runner, const Options& options, const RunInputs& in, std:
     ++done.done;
     if (!output.here()) return;
     const Prompt& prompt = in.prompts[static_cast<size_t>(finished.index)];
+    if (finished.reason == FinishReason::kNotFinite) {
+      ++failed;
+      return output.write(finished.index, error_row(prompt, not_finite_error(), PromptForm::kScore));
+    }
     output.write(finished.index, score_row(prompt, scorer.take(finished.index), timing));
   };
   hooks.progress = [&](const StepRecord& record) {
@@ -113,6 +119,7 @@ void score_all(Runner& runner, const Options& options, const RunInputs& in, std:
   const comm::Watchdog::Armed armed(session.watchdog(), comm::Watchdog::Span::kLoop);
   run_loop(scheduler, runner, hooks);
   if (progress) progress->end(RunState::kFinished);
+  return failed;
 }
 
 }  // namespace
@@ -137,13 +144,15 @@ int run_score(const Options& options, comm::MpiSession& session) {
   for (const auto& [index, error] : sorted.errors) {
     output.write(index, error_row(in.prompts[static_cast<size_t>(index)], error, PromptForm::kScore));
   }
-  if (runner) score_all(*runner, options, in, std::move(sorted.requests), tapped, dumps, output, session);
+  int64_t failed = 0;
+  if (runner) failed = score_all(*runner, options, in, std::move(sorted.requests), tapped, dumps, output, session);
   session.funnel([&] {
     if (dumps.logits) dumps.logits->close();
     if (dumps.streams) dumps.streams->close();
   });
   output.finish();
-  return exit_status(static_cast<int64_t>(sorted.errors.size()));
+  session.broadcast(&failed, sizeof failed);
+  return exit_status(static_cast<int64_t>(sorted.errors.size()) + failed);
 }
 
 }  // namespace octet

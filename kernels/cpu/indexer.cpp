@@ -66,8 +66,10 @@ void select_rows(cpu::Context& ctx, Mat<int32_t> selected, Cube<const std::byte>
       order.resize(static_cast<size_t>(candidates));
       std::iota(order.begin(), order.end(), 0);
       const auto kept = static_cast<std::ptrdiff_t>(std::min(candidates, selected.dim[1]));
-      std::partial_sort(order.begin(), order.begin() + kept, order.end(),
-                        [&](int32_t a, int32_t b) { return score[a] > score[b] || (score[a] == score[b] && a < b); });
+      std::partial_sort(order.begin(), order.begin() + kept, order.end(), [&](int32_t a, int32_t b) {
+        if (cpu::stands_above(score[a], score[b])) return true;
+        return !cpu::stands_above(score[b], score[a]) && a < b;
+      });
       std::fill(selected[t].begin(), selected[t].end(), -1);
       std::copy(order.begin(), order.begin() + kept, selected[t].begin());
     }

@@ -57,6 +57,11 @@ Mat<const float> as_float(Context& ctx, const ops::LinearInput<Act>& in) {
   return y;
 }
 
+/// Whether a stands before b in descending order; a NaN stands last, so that a sort stays well-defined beside one.
+inline bool stands_above(float a, float b) {
+  return a > b || (std::isnan(b) && !std::isnan(a));
+}
+
 inline float sigmoid(float x) {
   return 1.0f / (1.0f + std::exp(-x));
 }

@@ -51,7 +51,10 @@ void route_by_score(cpu::Context&, Routing routing, Mat<const float> logits, Vec
     for (int64_t e = 0; e < E; ++e) order[static_cast<size_t>(e)] = static_cast<int32_t>(e);
     const auto biased = [&](int32_t e) { return score[static_cast<size_t>(e)] + bias[e]; };
     std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(K), order.end(),
-                      [&](int32_t a, int32_t b) { return biased(a) > biased(b) || (biased(a) == biased(b) && a < b); });
+                      [&](int32_t a, int32_t b) {
+                        if (cpu::stands_above(biased(a), biased(b))) return true;
+                        return !cpu::stands_above(biased(b), biased(a)) && a < b;
+                      });
     std::copy(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(K), routing.ids[t].begin());
     normalise(routing, t, score, scale);
   }

@@ -24,6 +24,11 @@ Request prefix_request(const Request& request, int64_t length, int64_t id, int64
 
 }  // namespace
 
+bool CompletedItem::is_broken() const {
+  return std::any_of(choices.begin(), choices.end(),
+                     [](const Completion& c) { return c.finished.reason == FinishReason::kNotFinite; });
+}
+
 ItemFeed::ItemFeed(InputLines& lines, const ItemReader& reader, const ItemIndex& index, OnError on_error)
     : lines_(lines),
       reader_(reader),

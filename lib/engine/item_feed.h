@@ -21,6 +21,8 @@ struct CompletedItem {
   uint64_t hash = 0;
   ChatProvenance provenance;
   std::vector<Completion> choices;
+  /// One of them had no finite logits (--on-nan item-error).
+  bool is_broken() const;
 };
 
 class ItemFeed {

@@ -49,6 +49,9 @@ std::vector<RankReport> gather_reports(const RunnerReport& own, comm::MpiSession
   const std::vector<double> all = session.all_gather(packed({own, peak_rss_bytes()}));
   std::vector<RankReport> reports;
   for (size_t i = 0; i + kFields <= all.size(); i += kFields) reports.push_back(unpacked(all.data() + i));
+  RankReport& here = reports[static_cast<size_t>(session.rank())];  // paths are equal on all ranks: not exchanged
+  here.runner.campaign = own.campaign;
+  here.runner.health = own.health;
   return reports;
 }
 

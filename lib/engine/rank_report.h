@@ -8,7 +8,7 @@
 
 namespace octet {
 
-/// Collective: the reports of all ranks in rank order, on every rank.
+/// Collective: the reports of all ranks in rank order, on every rank; campaign and health only this rank's own.
 std::vector<RankReport> gather_reports(const RunnerReport& own, comm::MpiSession& session);
 
 }  // namespace octet

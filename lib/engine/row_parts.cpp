@@ -52,6 +52,7 @@ std::string finish_word(FinishReason reason) {
     case FinishReason::kStop: return "stop";
     case FinishReason::kLength: return "length";
     case FinishReason::kRepetition: return "repetition";
+    case FinishReason::kNotFinite: break;  // such a line is an error
   }
   return "";
 }

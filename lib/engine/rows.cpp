@@ -90,6 +90,13 @@ Json score_row(const Prompt& prompt, const Score& score, const Timing& timing) {
   return row;
 }
 
+ItemError not_finite_error() {
+  return {.code = "internal",
+          .message = "its logits are not finite (NaN or infinity): no token follows from them",
+          .limit = {},
+          .got = {}};
+}
+
 Json error_row(const Prompt& prompt, const ItemError& error, PromptForm form, std::string_view input_hash) {
   if (prompt.is_openai()) return openai_error_row(prompt, error, input_hash);
   const bool score = form == PromptForm::kScore;

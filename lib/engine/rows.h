@@ -52,6 +52,9 @@ Json score_row(const Prompt& prompt, const Score& score, const Timing& timing);
 /// are there and null, as is x in rows of score.
 Json error_row(const Prompt& prompt, const ItemError& error, PromptForm form, std::string_view input_hash = {});
 
+/// The error of a line whose logits stopped being finite (--on-nan item-error): code "internal".
+ItemError not_finite_error();
+
 /// {"code","message","line","limit"?,"got"?}.
 Json error_object(const Prompt& prompt, const ItemError& error);
 

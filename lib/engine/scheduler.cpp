@@ -212,7 +212,12 @@ std::vector<Finished> Scheduler::commit(const BatchPlan& plan, std::span<const T
     bool over = !s.draws() && s.fed == size_of(s.tokens);
     for (; next < plan.samples.size() && plan.samples[next].row < end_row; ++next) {
       if (s.result.first_token_step == kNoStep) s.result.first_token_step = steps_;
-      if (plan.samples[next].draw) over = take_token(s, tokens[next]);
+      if (tokens[next] == kNotFiniteToken) {
+        s.result.reason = FinishReason::kNotFinite;
+        over = over || s.draws();  // a scored sequence is fed to its end, for all its rows are wanted
+      } else if (plan.samples[next].draw) {
+        over = take_token(s, tokens[next]);
+      }
     }
     if (over) ended.push_back(segment.slot);
   }

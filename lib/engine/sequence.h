@@ -47,6 +47,7 @@ enum class FinishReason {
   kStop,        ///< EOS, a stop token or a stop string
   kLength,      ///< max_new_tokens, or all tokens fed (score)
   kRepetition,  ///< the repetition stop
+  kNotFinite,   ///< its logits stopped being finite: no token follows, and the line is an error
 };
 
 /// A sequence that has ended. Steps count from 0 in the order of commits.

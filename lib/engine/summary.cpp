@@ -8,6 +8,8 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/campaign_report.h"
+
 namespace octet {
 namespace {
 
@@ -134,6 +136,7 @@ Json RunSummary::to_json(const std::vector<RankReport>& ranks) const {
   set_percentiles(json, "ttft", ttft_);
   set_percentiles(json, "itl", gaps_ms());
   set_percentiles(json, "e2el", total_);
+  json.set("campaign", campaign_json(ranks.front().runner.campaign, ranks.front().runner.health));
   json.set("phases", phases_of(ranks.front().runner, write_seconds_));
   Json list = Json::array();
   for (size_t i = 0; i < ranks.size(); ++i) list.push(rank_object(i, ranks[i]));
@@ -161,6 +164,7 @@ std::vector<std::string> RunSummary::table(const std::vector<RankReport>& ranks)
   table.push_back(
       fmt::format("time         load {:.1f}  step {:.1f}  of it reduce {:.1f}  sample {:.1f}  write {:.1f} s",
                   first.load_seconds, first.step_seconds, first.reduce_seconds, first.sample_seconds, write_seconds_));
+  for (std::string& line : campaign_lines(first.campaign, first.health)) table.push_back(std::move(line));
   table.push_back(fmt::format("memory       at most {:.2f} GiB resident on one of {} ranks",
                               static_cast<double>(largest_rss) / kGib, ranks.size()));
   for (const auto& [code, count] : errors_) table.push_back(fmt::format("error        {} x {}", count, code));

@@ -11,6 +11,8 @@
 namespace octet {
 
 using TokenId = int32_t;
+/// Stands for the token of a row whose logits are not finite, when a run goes on in spite of one (--on-nan item-error).
+inline constexpr TokenId kNotFiniteToken = -2;
 
 /// A run of consecutive positions of one sequence.
 struct PlanSegment {

@@ -41,7 +41,8 @@ struct RunnerCapacity {
 class Runner {
  public:
   virtual ~Runner() = default;
-  /// Runs one step and returns the drawn token of each plan.samples entry (-1 where !draw), equal on every rank.
+  /// Runs one step and returns the drawn token of each plan.samples entry, equal on every rank: -1 where !draw,
+  /// kNotFiniteToken where the logits are not finite and the run may go on.
   virtual std::span<const TokenId> step(const BatchPlan& plan) = 0;
   /// Logits of the last step's samples, [samples, V] fp32, on rank 0; empty elsewhere.
   virtual Mat<const float> logits() const = 0;

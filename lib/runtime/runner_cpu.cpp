@@ -34,6 +34,7 @@ class CpuRunner final : public Runner {
         capacity_(setup.capacity),
         tap_(setup.tap),
         graph_cap_(setup.run.graph_cap),
+        on_nan_(setup.run.on_nan),
         verified_steps_(verified_steps(setup.run)),
         comm_(*setup.session) {
     ctx_.numerics = numerics;
@@ -118,16 +119,14 @@ class CpuRunner final : public Runner {
   }
 
   /// A NaN or an infinity in the logits means that weights, config or arithmetic are wrong: no token follows from it.
-  void check_logits(const BatchPlan& plan) const {
-    for (size_t i = 0; i < plan.samples.size(); ++i) {
-      for (const float logit : Mat<const float>(logits())[static_cast<int64_t>(i)]) {
-        if (std::isfinite(logit)) continue;
-        throw Error(Code::kSelfCheck,
-                    fmt::format("the logits of row {} of a step are not finite: the checkpoint or its "
-                                "config is wrong",
-                                plan.samples[i].row));
-      }
-    }
+  /// False for such a row if the run goes on without its line.
+  bool check_logits(int64_t i, const PlanSample& sample) const {
+    const Vec<const float> row = logits()[i];
+    if (std::all_of(row.begin(), row.end(), [](float logit) { return std::isfinite(logit); })) return true;
+    if (on_nan_ == OnNan::kItemError) return false;
+    throw Error(Code::kSelfCheck, fmt::format("the logits of row {} of a step are not finite: the checkpoint or its "
+                                              "config is wrong; --on-nan item-error fails only the lines concerned",
+                                              sample.row));
   }
 
   /// A copy: logits() stay raw, for log-probabilities are taken from them.
@@ -141,10 +140,10 @@ class CpuRunner final : public Runner {
     const auto scope = ctx_.scratch_scope();
     tokens_.assign(plan.samples.size(), -1);
     if (comm_.rank() == 0) {
-      check_logits(plan);
       for (size_t i = 0; i < plan.samples.size(); ++i) {
         const PlanSample& sample = plan.samples[i];
-        if (!sample.draw) continue;
+        if (!check_logits(static_cast<int64_t>(i), sample)) tokens_[i] = kNotFiniteToken;
+        if (!sample.draw || tokens_[i] == kNotFiniteToken) continue;
         Mat<const float> row = Mat<const float>(logits()).rows(static_cast<int64_t>(i), 1);
         if (sample.params.penalises()) row = penalised(row, sample);
         ops::sample(ctx_, {&tokens_[i], 1}, row, Vec<const ops::SampleParams>(&sample.params, 1));
@@ -157,6 +156,7 @@ class CpuRunner final : public Runner {
   RunnerCapacity capacity_;
   StreamTap tap_;
   int64_t graph_cap_;
+  OnNan on_nan_;
   int64_t verified_steps_;  ///< --verify replicas
   int64_t steps_ = 0;
   comm::Communicator comm_;
