@@ -28,12 +28,13 @@ Model tiny_words() {
 }
 
 /// What the runner holds after one step of two sequences with `tokens` tokens together.
-RunnerReport report_after_step(const Model& model, Numerics numerics, int64_t tokens) {
+RunnerReport report_after_step(const Model& model, Numerics numerics, int64_t tokens, const CampaignOptions& campaign) {
   RunnerSetup setup;
   setup.model_dir = model.folder;
   setup.config = model.config;
   setup.run.model = model.folder;
   setup.run.numerics = numerics;
+  setup.run.campaign = campaign;
   const int64_t pages_each = (tokens + kPageTokens - 1) / kPageTokens;
   setup.capacity = {.slots = kSequences, .pages = kSequences * pages_each, .max_seq_len = tokens};
   setup.session = &session();
@@ -53,10 +54,10 @@ RunnerReport report_after_step(const Model& model, Numerics numerics, int64_t to
   return runner->report();
 }
 
-void expect_planned(const Model& model, Numerics numerics, int64_t tokens) {
-  const MemoryPlanner planner(model.config, session().size(), numerics);
+void expect_planned(const Model& model, Numerics numerics, int64_t tokens, const CampaignOptions& campaign = {}) {
+  const MemoryPlanner planner(model.config, session().size(), numerics, campaign);
   const MemoryPlan plan = planner.plan(kSequences, tokens, tokens - 1);
-  const RunnerReport held = report_after_step(model, numerics, tokens);
+  const RunnerReport held = report_after_step(model, numerics, tokens, campaign);
   EXPECT_EQ(held.weight_bytes, planner.weight_bytes(session().rank()));
   EXPECT_LE(held.weight_bytes, plan.weight_bytes);
   EXPECT_EQ(held.cache_bytes, plan.cache_bytes);
@@ -75,6 +76,17 @@ TEST(MemoryPlan, IsWhatTheRunnerHoldsOfTinyWords) {
 TEST(MemoryPlan, ScratchGrowsWithTheStepAsPlanned) {
   for (const int64_t tokens : {600, 1500}) {
     for (const Numerics n : {Numerics::kExact, Numerics::kOfficial}) expect_planned(tiny(), n, tokens);
+  }
+}
+
+TEST(MemoryPlan, CountsWhatTheCampaignsPathsHold) {
+  const CampaignOptions all{.ar_int8 = true,
+                            .ar_int8_min_tokens = 1,
+                            .mhc_post_sqrsum = true,
+                            .mhc_prenorm_shard = true,
+                            .mhc_prenorm_shard_min_tokens = 1};
+  for (const int64_t tokens : {64, 1500}) {
+    for (const Numerics n : {Numerics::kExact, Numerics::kOfficial}) expect_planned(tiny(), n, tokens, all);
   }
 }
 
