@@ -40,6 +40,7 @@ MAY_ALSO_INCLUDE = (
     ("lib/engine/*", "runtime/runner.h"),                   # the one interface
     ("lib/engine/*", "model/batch.h"),                      # its plan
     ("lib/engine/*", "model/config.h"),
+    ("lib/engine/run_inputs.cpp", "model/stage.h"),         # may these ranks hold this model
     ("lib/engine/*", "runtime/plan_report.h"),              # plan against run, for the summary: plain structs
     ("lib/engine/*", "kernels/sample.h"),                   # how a token is drawn: a plain struct
 )

@@ -158,7 +158,7 @@ Finding attempt(const std::string& check, const std::string& fix, Attempt&& good
 
 Finding plan_finding(const std::string& model, const RunOptions& run, int ranks, const Machine& m) {
   const MemoryPlanner planner(plan_source(model).config, ranks, run.numerics.value_or(Numerics::kOfficial),
-                              run.campaign);
+                              run.campaign, static_cast<int>(run.pp));
   const MemoryPlan plan = plan_of_run(planner, run);
   const int64_t each = m.available_bytes / std::max<int64_t>(m.local_ranks, 1);
   const std::string text = fmt::format("a rank needs up to {}, and {} are available to each of {} here",

@@ -19,7 +19,7 @@ namespace {
 
 MemoryPlan plan_of(const Options& options, const ModelConfig& config, const DryRunFacts& facts) {
   const MemoryPlanner planner(config, facts.ranks, options.run.numerics.value_or(Numerics::kOfficial),
-                              options.run.campaign);
+                              options.run.campaign, static_cast<int>(options.run.pp));
   return planner.plan(facts.slots, facts.longest_request, options.run.prefill_chunk, facts.pages);
 }
 

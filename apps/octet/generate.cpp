@@ -273,7 +273,7 @@ int BatchRun::report() {
 void BatchRun::check_memory_plan(const std::vector<RankReport>& ranks) {
   if (!is_root()) return;
   const MemoryPlanner planner(model_.config, session_.size(), options_.run.numerics.value_or(Numerics::kOfficial),
-                              options_.run.campaign);
+                              options_.run.campaign, static_cast<int>(options_.run.pp));
   const MemoryPlan plan = planner.plan(shape_.capacity.slots, input_->index().totals().longest,
                                        options_.run.prefill_chunk, shape_.capacity.pages);
   const auto largest = std::max_element(ranks.begin(), ranks.end(), [](const RankReport& a, const RankReport& b) {

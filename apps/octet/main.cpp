@@ -51,6 +51,8 @@ int run_on_ranks(const Invocation& invocation, comm::MpiSession& session) {
     return static_cast<int>(e.code());
   } catch (const std::exception& thrown) {
     const Error e = comm::MpiSession::as_error(thrown);
+    // A rank that was stopped and is told to end wakes up with an error of its own; the hang has been reported.
+    if (session.hang_was_reported()) session.abort(Code::kWatchdog);
     const auto code = session.meet_failing(e.code());
     if (!code) {
       print_message(fmt::format("rank {}: {}", session.rank(), message_of(e)));

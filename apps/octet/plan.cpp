@@ -38,7 +38,8 @@ int64_t bytes_of_gib(double gib) {
 int run_plan(const Options& options) {
   const PlanSource source = plan_source(options.run.model);
   const MemoryPlanner planner(source.config, static_cast<int>(options.plan.ranks),
-                              options.run.numerics.value_or(Numerics::kOfficial), options.run.campaign);
+                              options.run.numerics.value_or(Numerics::kOfficial), options.run.campaign,
+                              static_cast<int>(options.run.pp));
   const MemoryPlan plan = plan_of_run(planner, options.run);
   const int64_t card = bytes_of_gib(options.plan.card_gib);
   const PlanAdvice advice = advise(planner, plan, card);

@@ -126,6 +126,9 @@ int64_t score_all(Runner& runner, const Options& options, const RunInputs& in, s
 
 int run_score(const Options& options, comm::MpiSession& session) {
   const ScoreOptions& score = options.score;
+  if (options.run.pp > 1 && !score.dump_streams.empty()) {
+    throw Error(Code::kUsage, "--dump-streams needs --pp 1: the streams of other stages never come to rank 0");
+  }
   session.funnel([&] {
     if (session.rank() == 0) {
       check_outputs(score.input, {score.output, score.dump_logits, score.dump_streams}, score.force);

@@ -19,6 +19,7 @@ std::string_view collective_name(Collective what) {
     case Collective::kBroadcast: return "broadcast";
     case Collective::kBarrier: return "barrier";
     case Collective::kAgreement: return "agreement";
+    case Collective::kHandOver: return "hand-over";
   }
   return "?";
 }
@@ -28,6 +29,7 @@ std::string place_text(const Place& place) {
   switch (place.what) {
     case Collective::kAllReduce: return "embedding";
     case Collective::kAllGather: return "rows";
+    case Collective::kHandOver: return "to the next stage";
     case Collective::kGather: return "logits";
     case Collective::kBroadcast: return "tokens";
     case Collective::kBarrier:
@@ -49,6 +51,10 @@ std::string collective_text(const RankView& rank) {
   return fmt::format("{} #{} ({})", collective_name(rank.place.what), number_of(rank.moves), place_text(rank.place));
 }
 
+bool is_behind(const RankView& rank, const RankView& own) {
+  return rank.stage == own.stage ? rank.moves < own.moves : !inside(rank);
+}
+
 template <class Is>
 std::vector<size_t> indices_where(const std::vector<RankView>& ranks, Is is) {
   std::vector<size_t> found;
@@ -60,11 +66,14 @@ std::vector<size_t> indices_where(const std::vector<RankView>& ranks, Is is) {
 
 /// The ranks that keep `own` waiting. A rank that runs and is inside an earlier collective waits too, for it needs the
 /// culprit's part there: so first those behind `own` that do not run at all, then those behind it and outside any
-/// collective, then all behind it; if none is behind, those that stopped inside its collective.
+/// collective, then all behind it; if none is behind, those that stopped inside its collective. Ranks of another
+/// pipeline stage enter other collectives, so their numbers say nothing: they are behind while they are in none.
 std::vector<size_t> culprits(const std::vector<RankView>& ranks, size_t own) {
-  const auto behind = [&](const RankView& r) { return r.moves < ranks[own].moves; };
+  const auto behind = [&](const RankView& r) { return is_behind(r, ranks[own]); };
   const auto halted = [](const RankView& r) { return r.process != RankView::Process::kRuns; };
+  const auto elsewhere = [&](const RankView& r) { return r.stage != ranks[own].stage; };
   std::vector<size_t> found = indices_where(ranks, [&](const RankView& r) { return behind(r) && halted(r); });
+  if (found.empty()) found = indices_where(ranks, [&](const RankView& r) { return elsewhere(r) && halted(r); });
   if (found.empty()) found = indices_where(ranks, [&](const RankView& r) { return behind(r) && !inside(r); });
   if (found.empty()) found = indices_where(ranks, behind);
   if (found.empty()) found = indices_where(ranks, halted);
@@ -130,7 +139,7 @@ std::string hang_message(const std::vector<RankView>& ranks, size_t own, int wor
   std::vector<int> names;
   for (const size_t i : slow) names.push_back(ranks[i].rank);
   const bool one = names.size() == 1;
-  const bool behind = ranks[slow[0]].moves < ranks[own].moves;
+  const bool behind = is_behind(ranks[slow[0]], ranks[own]);
   const std::string_view deed =
       behind ? (one ? "has not entered" : "have not entered") : (one ? "does not leave" : "do not leave");
   const std::string others = waiting.empty() ? "" : fmt::format("; {} {} there", rank_list(waiting), verb(waiting));

@@ -12,7 +12,7 @@
 namespace octet::comm {
 
 /// A collective as a user reads it.
-enum class Collective : uint8_t { kAllReduce, kAllGather, kGather, kBroadcast, kBarrier, kAgreement };
+enum class Collective : uint8_t { kAllReduce, kAllGather, kGather, kBroadcast, kBarrier, kAgreement, kHandOver };
 
 /// Where in the program a collective stands.
 struct Place {
@@ -29,6 +29,7 @@ struct Breadcrumbs {
   std::atomic<uint64_t> heartbeat{0};  ///< counts up while the process runs at all
   std::atomic<int32_t> process{0};     ///< its process id
   std::atomic<int32_t> world_rank{0};
+  std::atomic<int32_t> stage{0};     ///< of the pipeline
   std::atomic<int32_t> failing{0};   ///< 1: has an error of its own, the failure funnel deals with it
   std::atomic<int32_t> speaker{-1};  ///< in the first rank's: who prints the message of this node
 };
@@ -41,6 +42,7 @@ Place unpack(uint64_t word);
 struct RankView {
   enum class Process { kRuns, kStopped, kGone };
   int rank = 0;
+  int stage = 0;
   uint64_t moves = 0;
   Place place = {};
   int64_t step = 0;

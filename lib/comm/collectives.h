@@ -2,8 +2,11 @@
 // communicates during a step.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/dtype.h"
@@ -16,13 +19,26 @@ namespace octet::comm {
 
 class MpiSession;
 
-/// One step's view of the ranks on the CPU: who am I, and how long the collectives took so far.
+struct StageHandle;
+
+/// The ranks that share sums on the CPU: all of a run, or those of one pipeline stage. Rank w of the run is rank w %
+/// size() of stage w / size(). Counts what the collectives did so far.
 class Communicator {
  public:
-  explicit Communicator(MpiSession& session);
+  /// Collective over the session; its ranks must divide by `stages`.
+  explicit Communicator(MpiSession& session, int stages = 1);
+  /// Collective over the stage.
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
   int rank() const { return rank_; }
   int size() const { return size_; }
+  int stage() const { return stage_; }
+  int stages() const { return stages_; }
   MpiSession& session() const { return *session_; }
+  /// For the collectives of this folder (comm/mpi_handle.h).
+  StageHandle& handle() const { return *handle_; }
   double seconds() const { return seconds_; }
   int64_t reductions() const { return reductions_; }
 
@@ -49,8 +65,9 @@ class Communicator {
 
  private:
   MpiSession* session_;
-  int rank_;
-  int size_;
+  std::unique_ptr<StageHandle> handle_;
+  int rank_ = 0, size_ = 1;
+  int stage_ = 0, stages_ = 1;
   double seconds_ = 0;
   int64_t reductions_ = 0;
   std::vector<int64_t> by_site_;
@@ -59,6 +76,8 @@ class Communicator {
 /// Ranks that share the sum; 1 without a communicator.
 int ranks(const cpu::Context&);
 int rank(const cpu::Context&);
+/// Stages of the pipeline; 1 without a communicator.
+int stages(const cpu::Context&);
 
 /// x = sum over ranks of x, added in rank order in fp32 and rounded once to the element type: every rank gets the same
 /// bytes, whatever the message size and the MPI library.   x [n, m], in place. `site` is where a layer does it, for the
@@ -78,7 +97,18 @@ void all_gather_rows(cpu::Context&, Mat<float> whole, std::optional<Site> site =
 /// whole[s, r * n + i] = part[s, i] of rank r.   part [S, n]; whole [S, ranks * n] on rank 0, empty elsewhere.
 void gather_columns(cpu::Context&, Mat<float> whole, Mat<const float> part);
 
-/// x = rank 0's x.
+/// x = x of rank 0 of the run, on all ranks of all stages.
 void broadcast(cpu::Context&, Vec<int32_t> x);
+
+/// Rows for the same rank of the next stage: returns at once, and reads them until finish_hand_over. Rows arrive in the
+/// order in which they were given.   h contiguous.
+void hand_over(cpu::Context&, std::span<const std::byte> rows);
+/// The rows of the same rank of the stage before.
+void take_over(cpu::Context&, std::span<std::byte> rows);
+/// Waits until the rows given so far have gone.
+void finish_hand_over(cpu::Context&);
+
+/// The last stage's logits, of its rank 0, to rank 0 of the run. Does nothing where that is one rank, and on others.
+void deliver_logits(cpu::Context&, std::span<float> logits);
 
 }  // namespace octet::comm

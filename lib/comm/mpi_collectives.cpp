@@ -29,7 +29,7 @@ void sum_in_rank_order(T* out, const T* addends, int64_t ranks, int64_t n) {
 
 template <class T>
 void reduce_slice(cpu::Context& ctx, T* x, int64_t n) {
-  const MPI_Comm world = ctx.comm->session().handle().world;
+  const MPI_Comm world = ctx.comm->handle().ranks;
   const int64_t R = ctx.comm->size();
   const auto scope = ctx.scratch_scope();
   const auto bytes = [](int64_t elements) { return static_cast<int>(elements * static_cast<int64_t>(sizeof(T))); };
@@ -65,13 +65,15 @@ void reduce(cpu::Context& ctx, Mat<T> x, std::optional<Site> site) {
 
 }  // namespace
 
-Communicator::Communicator(MpiSession& session) : session_(&session), rank_(session.rank()), size_(session.size()) {}
-
 int ranks(const cpu::Context& ctx) {
   return ctx.comm == nullptr ? 1 : ctx.comm->size();
 }
 int rank(const cpu::Context& ctx) {
   return ctx.comm == nullptr ? 0 : ctx.comm->rank();
+}
+
+int stages(const cpu::Context& ctx) {
+  return ctx.comm == nullptr ? 1 : ctx.comm->stages();
 }
 
 void all_reduce(cpu::Context& ctx, Mat<float> x, std::optional<Site> site) {
@@ -87,7 +89,7 @@ void gather_columns(cpu::Context& ctx, Mat<float> whole, Mat<const float> part) 
     return;
   }
   const Timed timed(*ctx.comm, {Collective::kGather});
-  const MPI_Comm world = ctx.comm->session().handle().world;
+  const MPI_Comm world = ctx.comm->handle().ranks;
   const int64_t R = ctx.comm->size(), n = part.dim[1];
   const auto scope = ctx.scratch_scope();
   const bool root = ctx.comm->rank() == 0;
@@ -111,14 +113,14 @@ void all_gather_rows(cpu::Context& ctx, Mat<float> whole, std::optional<Site> si
     offsets.push_back(static_cast<int>(share.first * n));
   }
   check(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, whole.data, counts.data(), offsets.data(), MPI_FLOAT,
-                       ctx.comm->session().handle().world),
+                       ctx.comm->handle().ranks),
         "gather rows");
 }
 
 void broadcast(cpu::Context& ctx, Vec<int32_t> x) {
-  if (ranks(ctx) == 1 || x.empty()) return;
+  if (ctx.comm == nullptr || ctx.comm->session().size() == 1 || x.empty()) return;
   const Timed timed(*ctx.comm, {Collective::kBroadcast});
-  check(MPI_Bcast(x.data, static_cast<int>(x.dim[0]), MPI_INT32_T, 0, ctx.comm->session().handle().world),
+  check(MPI_Bcast(x.data, static_cast<int>(x.dim[0]), MPI_INT32_T, 0, ctx.comm->handle().world),
         "broadcast of the tokens");
 }
 

@@ -4,7 +4,6 @@
 #include "comm/collectives.h"
 #include "comm/mpi_handle.h"
 #include "comm/mpi_int8.h"
-#include "comm/mpi_session.h"
 #include "comm/share.h"
 #include "kernels/cpu/context.h"
 
@@ -41,7 +40,7 @@ Parts equal_parts(int64_t blocks, int ranks, int64_t width) {
 }
 
 void sum_slice(cpu::Context& ctx, int8_t* q, bf16* scale, const float* x, int64_t blocks) {
-  const MPI_Comm world = ctx.comm->session().handle().world;
+  const MPI_Comm world = ctx.comm->handle().ranks;
   const int R = ctx.comm->size();
   const Share own = share_of(blocks, R, ctx.comm->rank());
   const auto scope = ctx.scratch_scope();

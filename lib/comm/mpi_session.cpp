@@ -57,8 +57,8 @@ MpiSession::~MpiSession() {  // a destructor never throws: statuses are ignored
   MPI_Finalize();
 }
 
-void MpiSession::watch(double timeout_seconds) {
-  if (size_ > 1 && !watchdog_) watchdog_ = std::make_unique<Watchdog>(*handle_, Seconds(timeout_seconds));
+void MpiSession::watch(double timeout_seconds, int stage) {
+  if (size_ > 1 && !watchdog_) watchdog_ = std::make_unique<Watchdog>(*handle_, Seconds(timeout_seconds), stage);
 }
 
 void MpiSession::barrier() {
@@ -155,6 +155,10 @@ std::optional<Code> MpiSession::meet_failing(Code own) {
     if (done == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return static_cast<Code>(code);
+}
+
+bool MpiSession::hang_was_reported() const {
+  return watchdog_ && watchdog_->has_spoken();
 }
 
 void MpiSession::abort(Code code) {

@@ -76,8 +76,10 @@ class MpiSession {
   [[noreturn]] void abort(Code code);
 
   /// Collective: from now on a rank that keeps the others waiting longer than this ends the run with 8, wherever a
-  /// Watchdog::Armed lives. The first call counts; nothing to do for one rank.
-  void watch(double timeout_seconds);
+  /// Watchdog::Armed lives. The first call counts; nothing to do for one rank. `stage`: this rank's, of the pipeline.
+  void watch(double timeout_seconds, int stage = 0);
+  /// Whether a rank of this host has said that the run hangs, and the run is being ended.
+  bool hang_was_reported() const;
   /// Null before watch(), and with one rank.
   Watchdog* watchdog() const { return watchdog_.get(); }
 

@@ -13,7 +13,6 @@
 #include "comm/breadcrumbs.h"
 #include "comm/collectives.h"
 #include "comm/mpi_handle.h"
-#include "comm/mpi_session.h"
 #include "comm/timed.h"
 #include "kernels/cpu/context.h"
 
@@ -48,7 +47,7 @@ void audit_replicas(cpu::Context& ctx, std::initializer_list<std::span<const std
   const Timed timed(*ctx.comm, {Collective::kAgreement, site});
   const uint64_t own = hash_of(parts);
   std::vector<uint64_t> all(static_cast<size_t>(ctx.comm->size()));
-  check(MPI_Allgather(&own, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, ctx.comm->session().handle().world),
+  check(MPI_Allgather(&own, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, ctx.comm->handle().ranks),
         "compare the replicas of a sum");
   const uint64_t common = majority(all);
   std::vector<int> others;

@@ -76,7 +76,7 @@ struct Watchdog::Window {
   }
 };
 
-Watchdog::Watchdog(const MpiHandle& mpi, Seconds timeout)
+Watchdog::Watchdog(const MpiHandle& mpi, Seconds timeout, int stage)
     : window_(std::make_unique<Window>(mpi.world)), timeout_(timeout) {
   int own = 0, ranks = 1, world_rank = 0;
   check(MPI_Comm_rank(window_->node, &own), "read the rank");
@@ -91,6 +91,7 @@ Watchdog::Watchdog(const MpiHandle& mpi, Seconds timeout)
   own_index_ = static_cast<size_t>(own);
   own_ = node_[own_index_];
   own_->world_rank = world_rank;
+  own_->stage = stage;
   own_->process = ::getpid();
   heartbeats_.resize(node_.size());
   check(MPI_Barrier(window_->node), "pass a barrier");
@@ -150,6 +151,7 @@ std::vector<RankView> Watchdog::look() const {
   for (size_t i = 0; i < node_.size(); ++i) {
     const Breadcrumbs& b = *node_[i];
     RankView view{.rank = b.world_rank,
+                  .stage = b.stage,
                   .moves = b.moves.load(std::memory_order_acquire),
                   .place = unpack(b.place.load(std::memory_order_relaxed)),
                   .step = b.step.load(std::memory_order_relaxed)};

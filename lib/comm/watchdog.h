@@ -26,7 +26,8 @@ class Watchdog {
   using Seconds = std::chrono::duration<double>;
 
   /// Collective: maps the node's breadcrumbs (only its own if MPI has no shared memory) and starts the thread.
-  Watchdog(const MpiHandle& mpi, Seconds timeout);
+  /// `stage`: of the pipeline, this rank's.
+  Watchdog(const MpiHandle& mpi, Seconds timeout, int stage);
   /// Collective.
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
@@ -37,6 +38,9 @@ class Watchdog {
   void leave();
   /// This rank has an error: the failure funnel has the word, on all ranks.
   void stand_down() { own_->failing.store(1, std::memory_order_relaxed); }
+
+  /// Whether a rank of this node has printed the message.
+  bool has_spoken() const { return node_[0]->speaker.load(std::memory_order_acquire) >= 0; }
 
   /// A collective's life: entered and left. Null: nobody watches.
   class Trail {

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
+#include <string>
 
 namespace octet {
 namespace {
@@ -43,15 +45,44 @@ int64_t peak_rss_bytes() {
   return usage.ru_maxrss * kKib;
 }
 
+/// A rank's counts and its sites, as they lie in memory: all ranks run the same program.
+std::string bytes_of(const RunnerReport& own) {
+  const std::vector<SiteHealth>& sites = own.health.all();
+  std::string bytes(sizeof own.campaign + sites.size() * sizeof(SiteHealth), '\0');
+  std::memcpy(bytes.data(), &own.campaign, sizeof own.campaign);
+  if (!sites.empty()) std::memcpy(bytes.data() + sizeof own.campaign, sites.data(), sites.size() * sizeof(SiteHealth));
+  return bytes;
+}
+
+/// Ranks of a stage count the same; stages have different layers. The first rank of each, together, in every report.
+void merge_campaign(std::vector<RankReport>& reports, const RunnerReport& own, comm::MpiSession& session) {
+  const std::vector<std::string> all = session.gather_texts(own.stage_rank == 0 ? bytes_of(own) : "");
+  CampaignCounts counts;
+  HealthBySite health;
+  for (const std::string& bytes : all) {
+    if (bytes.empty()) continue;
+    CampaignCounts part;
+    std::memcpy(&part, bytes.data(), sizeof part);
+    counts += part;
+    for (size_t i = 0; sizeof part + (i + 1) * sizeof(SiteHealth) <= bytes.size(); ++i) {
+      SiteHealth site;
+      std::memcpy(&site, bytes.data() + sizeof part + i * sizeof site, sizeof site);
+      if (site.sums > 0) health.at(site_at(i)) = site;
+    }
+  }
+  for (RankReport& report : reports) {
+    report.runner.campaign = counts;
+    report.runner.health = health;
+  }
+}
+
 }  // namespace
 
 std::vector<RankReport> gather_reports(const RunnerReport& own, comm::MpiSession& session) {
   const std::vector<double> all = session.all_gather(packed({own, peak_rss_bytes()}));
   std::vector<RankReport> reports;
   for (size_t i = 0; i + kFields <= all.size(); i += kFields) reports.push_back(unpacked(all.data() + i));
-  RankReport& here = reports[static_cast<size_t>(session.rank())];  // paths are equal on all ranks: not exchanged
-  here.runner.campaign = own.campaign;
-  here.runner.health = own.health;
+  merge_campaign(reports, own, session);
   return reports;
 }
 

@@ -8,7 +8,7 @@
 
 namespace octet {
 
-/// Collective: the reports of all ranks in rank order, on every rank; campaign and health only this rank's own.
+/// Collective: the reports of all ranks in rank order, on every rank; campaign and health together over the stages.
 std::vector<RankReport> gather_reports(const RunnerReport& own, comm::MpiSession& session);
 
 }  // namespace octet

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "model/stage.h"
 
 namespace octet {
 namespace {
@@ -27,7 +28,7 @@ ModelFiles open_model_files(const RunOptions& run, comm::MpiSession& session) {
   ModelFiles files;
   session.funnel([&] {
     files.config = read_model_config(run.model + "/config.json");
-    check_ranks(files.config, session.size());
+    check_stages(files.config, session.size(), static_cast<int>(run.pp));
     files.limits = {.vocab_size = files.config.vocab_size,
                     .max_seq_len = max_seq_len_of(run, files.config),
                     .bos = static_cast<TokenId>(files.config.bos_token_id)};

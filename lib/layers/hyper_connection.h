@@ -41,10 +41,11 @@ struct SubLayerInput {
   Cube<const float> comb;
 };
 
+/// `h` [T, hc, D] is the caller's.
 template <class Ctx, class Act>
-Streams<Act> make_streams(Ctx& ctx, int64_t T, const ModelConfig& config) {
-  const int64_t D = config.hidden_size, hc = config.hc_mult;
-  Streams<Act> s{.h = ctx.template alloc<Act>(T, hc, D),
+Streams<Act> make_streams(Ctx& ctx, Cube<Act> h, const ModelConfig& config) {
+  const int64_t T = h.dim[0], D = config.hidden_size, hc = config.hc_mult;
+  Streams<Act> s{.h = h,
                  .u = ctx.template alloc<Act>(T, D),
                  .partial = ctx.template alloc<float>(T, D),
                  .reduced = {ctx.template alloc<Act>(T, D), {}},
@@ -57,6 +58,11 @@ Streams<Act> make_streams(Ctx& ctx, int64_t T, const ModelConfig& config) {
   }
   if (features.folded_posts) s.squares = ctx.template alloc<float>(T);
   return s;
+}
+
+template <class Ctx, class Act>
+Streams<Act> make_streams(Ctx& ctx, int64_t T, const ModelConfig& config) {
+  return make_streams<Ctx, Act>(ctx, ctx.template alloc<Act>(T, config.hc_mult, config.hidden_size), config);
 }
 
 /// h <- hc_post(h, pending sum), if one is pending. Where streams leave the layers: tap, hand-over, head.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <vector>
 
 #include "base/error.h"
 #include "layers/reduce.h"
@@ -45,11 +46,11 @@ std::optional<GateFinding> check_sum_of_powers(Ctx& ctx, int64_t width, const Si
   return std::nullopt;
 }
 
-/// Whether each site summed exactly once since the communicator's counts began; the first that did not.
+/// Whether each site summed exactly `times` since the communicator's counts began; the first that did not.
 template <class Ctx>
-std::optional<Site> check_reduction_count(const Ctx& ctx, int64_t layers) {
-  for (size_t i = 0; i < 2 * static_cast<size_t>(layers); ++i) {
-    if (ctx.comm->reductions_at(site_at(i)) != 1) return site_at(i);
+std::optional<Site> check_reduction_count(const Ctx& ctx, const std::vector<Site>& sites, int64_t times) {
+  for (const Site& site : sites) {
+    if (ctx.comm->reductions_at(site) != times) return site;
   }
   return std::nullopt;
 }

@@ -26,15 +26,16 @@ std::byte* KvCache::take(int64_t bytes) {
   return offset_pointer(at);
 }
 
-KvCache::KvCache(const ModelConfig& config, KvRowBytes row_bytes, int64_t slots, int64_t pages) {
+KvCache::KvCache(const ModelConfig& config, const Stage& stage, KvRowBytes row_bytes, int64_t slots, int64_t pages) {
   const auto ring = [&](int64_t rows, int64_t bytes) { return Ring{take(slots * rows * bytes), rows, bytes}; };
   const auto paged = [&](int64_t ratio, int64_t bytes) {
     const int64_t page_rows = kPageTokens / ratio;
     return PagedRows{take(pages * page_rows * bytes), page_rows, bytes};
   };
-  for (int64_t l = 0; l < config.num_hidden_layers; ++l) {
+  layers_.resize(static_cast<size_t>(config.num_hidden_layers));
+  for (int64_t l = stage.first_layer; l < stage.end_layer(); ++l) {
     const int64_t ratio = config.compress_ratios[static_cast<size_t>(l)];
-    KvLayer layer;
+    KvLayer& layer = layers_[static_cast<size_t>(l)];
     layer.window = ring(config.sliding_window + kSpeculatedRows, row_bytes.kv);
     if (ratio != 0) {
       const int64_t groups = ratio == 4 ? 2 : 1;  // ratio 4 pools two overlapping groups of tokens
@@ -46,7 +47,6 @@ KvCache::KvCache(const ModelConfig& config, KvRowBytes row_bytes, int64_t slots,
         layer.index = paged(ratio, row_bytes.index);
       }
     }
-    layers_.push_back(layer);
   }
 }
 

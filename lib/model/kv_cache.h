@@ -8,6 +8,7 @@
 #include "kernels/segments.h"
 #include "model/batch.h"
 #include "model/config.h"
+#include "model/stage.h"
 
 namespace octet {
 
@@ -29,11 +30,13 @@ struct KvRowBytes {
   int64_t index;
 };
 
-/// Sizes and views of all layers' state for `slots` sequences and `pages` pages. Owns no memory: bind() puts the views
-/// on an allocation of bytes() bytes, host or device.
+/// Sizes and views of the state of a stage's layers for `slots` sequences and `pages` pages; other layers have none.
+/// Owns no memory: bind() puts the views on an allocation of bytes() bytes, host or device.
 class KvCache {
  public:
-  KvCache(const ModelConfig& config, KvRowBytes row_bytes, int64_t slots, int64_t pages);
+  KvCache(const ModelConfig& config, const Stage& stage, KvRowBytes row_bytes, int64_t slots, int64_t pages);
+  KvCache(const ModelConfig& config, KvRowBytes row_bytes, int64_t slots, int64_t pages)
+      : KvCache(config, whole_model(config), row_bytes, slots, pages) {}
   int64_t bytes() const { return bytes_; }
   void bind(std::byte* memory);
   const KvLayer& layer(int64_t l) const { return layers_[static_cast<size_t>(l)]; }

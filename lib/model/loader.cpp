@@ -43,9 +43,10 @@ std::string element_name(const std::vector<int64_t>& shape, int64_t index) {
 /// State of one load_local call.
 class Loader {
  public:
-  Loader(const Checkpoint& checkpoint, int rank, int ranks, const std::function<void(const LoadProgress&)>& progress)
+  Loader(const Checkpoint& checkpoint, const Stage& stage, int rank, int ranks,
+         const std::function<void(const LoadProgress&)>& progress)
       : checkpoint_(checkpoint), progress_(progress) {
-    plan(rank, ranks);
+    plan(stage, rank, ranks);
     allocate();
   }
 
@@ -69,9 +70,10 @@ class Loader {
     std::byte* destination;
   };
 
-  void plan(int rank, int ranks) {
+  void plan(const Stage& stage, int rank, int ranks) {
     for (const CheckpointTensor& tensor : checkpoint_.tensors) {
       const TensorSpec& spec = tensor.spec;
+      if (!stage.holds(spec.name)) continue;
       const Slice slice = local_slice(spec, rank, ranks);
       LocalTensor local{spec.dtype, local_shape(spec, slice), nullptr, slice.first_row};
       const int64_t bytes = bytes_of(spec.dtype, local.shape);
@@ -170,10 +172,10 @@ const LocalTensor& LocalTensors::at(std::string_view name) const {
   return found->second;
 }
 
-LocalTensors load_local(const Checkpoint& checkpoint, int rank, int ranks,
+LocalTensors load_local(const Checkpoint& checkpoint, const Stage& stage, int rank, int ranks,
                         const std::function<void(const LoadProgress&)>& progress) {
   check_ranks(checkpoint.config, ranks);
-  return Loader(checkpoint, rank, ranks, progress).run();
+  return Loader(checkpoint, stage, rank, ranks, progress).run();
 }
 
 }  // namespace octet

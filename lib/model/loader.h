@@ -14,6 +14,7 @@
 
 #include "base/dtype.h"
 #include "model/checkpoint.h"
+#include "model/stage.h"
 
 namespace octet {
 
@@ -52,12 +53,17 @@ struct LoadProgress {
   double gib_per_second() const { return seconds > 0 ? static_cast<double>(bytes_done) * 0x1p-30 / seconds : 0; }
 };
 
-/// Loads rank `rank` of `ranks`. `progress` (may be empty) is called every few seconds and once at the end.
-/// mtp.* tensors are read and checked, but not kept.
-/// Errors: those of check_ranks; Error{kMemory} when the share does not fit; Error{kCheckpoint} that names tensor and
-/// element for a NaN scale or fp8 weight, a non-finite F32 or BF16, a tid2eid entry that is no expert or occurs twice
-/// for a token.
-LocalTensors load_local(const Checkpoint& checkpoint, int rank, int ranks,
+/// Loads rank `rank` of `ranks` of a stage: only the tensors that it holds (Stage::holds). `progress` (may be empty) is
+/// called every few seconds and once at the end. mtp.* tensors are read and checked, but not kept. Errors: those of
+/// check_ranks; Error{kMemory} when the share does not fit; Error{kCheckpoint} that names tensor and element for a NaN
+/// scale or fp8 weight, a non-finite F32 or BF16, a tid2eid entry that is no expert or occurs twice for a token.
+LocalTensors load_local(const Checkpoint& checkpoint, const Stage& stage, int rank, int ranks,
                         const std::function<void(const LoadProgress&)>& progress = {});
+
+/// The whole model as one stage.
+inline LocalTensors load_local(const Checkpoint& checkpoint, int rank, int ranks,
+                               const std::function<void(const LoadProgress&)>& progress = {}) {
+  return load_local(checkpoint, whole_model(checkpoint.config), rank, ranks, progress);
+}
 
 }  // namespace octet

@@ -69,19 +69,19 @@ KvRowBytes kv_row_bytes(const ModelConfig& c, Numerics numerics) {
   return {ops::kv_row_bytes<bf16>(c.head_dim, c.qk_rope_head_dim), ops::index_row_bytes<bf16>(c.index_head_dim)};
 }
 
-std::vector<WeightClass> weight_classes(const std::vector<TensorSpec>& specs, int rank, int ranks) {
+std::vector<WeightClass> weight_classes(const std::vector<TensorSpec>& specs, const Stage& stage, int rank, int ranks) {
   std::vector<WeightClass> classes;
   for (const char* name : kClasses) classes.push_back({.name = name});
   for (const TensorSpec& spec : specs) {
-    if (spec.draft) continue;
+    if (spec.draft || !stage.holds(spec.name)) continue;
     WeightClass& c = classes[class_of(spec.dtype)];
     (spec.split == Split::kReplicate ? c.replicated_bytes : c.split_bytes) += local_bytes(spec, rank, ranks);
   }
   return classes;
 }
 
-StateBytes state_bytes(const ModelConfig& config, Numerics numerics) {
-  const KvCache one(config, kv_row_bytes(config, numerics), 1, 1);
+StateBytes state_bytes(const ModelConfig& config, const Stage& stage, Numerics numerics) {
+  const KvCache one(config, stage, kv_row_bytes(config, numerics), 1, 1);
   StateBytes state;
   for (int64_t l = 0; l < config.num_hidden_layers; ++l) {
     const KvLayer& layer = one.layer(l);
@@ -94,28 +94,34 @@ StateBytes state_bytes(const ModelConfig& config, Numerics numerics) {
   return state;
 }
 
-MemoryPlanner::MemoryPlanner(ModelConfig config, int ranks, Numerics numerics, const CampaignOptions& campaign)
-    : config_(std::move(config)), ranks_(ranks), numerics_(numerics), campaign_(campaign) {
-  check_ranks(config_, ranks);
+MemoryPlanner::MemoryPlanner(ModelConfig config, int ranks, Numerics numerics, const CampaignOptions& campaign,
+                             int stages)
+    : config_(std::move(config)), ranks_(ranks), numerics_(numerics), campaign_(campaign), stages_(stages) {
+  check_stages(config_, ranks, stages);
   const std::vector<TensorSpec> specs = tensor_specs(config_);
+  const int per_stage = ranks / stages;
   for (int rank = 0; rank < ranks; ++rank) {
-    std::vector<WeightClass> classes = weight_classes(specs, rank, ranks);
+    const Stage stage = stage_of(config_, stages, rank / per_stage);
+    std::vector<WeightClass> classes = weight_classes(specs, stage, rank % per_stage, per_stage);
     weight_bytes_.push_back(sum_of(classes));
-    if (weight_bytes_.back() > sum_of(largest_)) largest_ = std::move(classes);
+    if (weight_bytes_.back() <= sum_of(largest_)) continue;
+    largest_ = std::move(classes);
+    largest_stage_ = stage;
   }
 }
 
 MemoryPlan MemoryPlanner::plan(int64_t batch, int64_t context, int64_t prefill_chunk, int64_t pages) const {
   MemoryPlan plan;
   if (pages == 0) pages = batch * pages_of(context);
-  plan.setup = {ranks_, numerics_, batch, context, pages, prefill_chunk};
+  plan.setup = {ranks_, stages_, numerics_, batch, context, pages, prefill_chunk};
   plan.weights = largest_;
-  plan.state = state_bytes(config_, numerics_);
+  plan.state = state_bytes(config_, largest_stage_, numerics_);
   plan.weight_bytes = sum_of(largest_);
-  plan.cache_bytes = KvCache(config_, kv_row_bytes(config_, numerics_), batch, pages).bytes();
+  plan.cache_bytes = KvCache(config_, largest_stage_, kv_row_bytes(config_, numerics_), batch, pages).bytes();
   const int64_t tokens = std::min(prefill_chunk + batch - 1, batch * context);
-  plan.scratch_bytes =
-      batch == 0 ? 0 : octet::scratch_bytes(config_, numerics_, ranks_, campaign_, {tokens, batch, batch, context});
+  plan.scratch_bytes = batch == 0 ? 0
+                                  : octet::scratch_bytes(config_, largest_stage_, numerics_, ranks_ / stages_,
+                                                         campaign_, {tokens, batch, batch, context});
   plan.logits_bytes = batch * config_.vocab_size * static_cast<int64_t>(sizeof(float));
   return plan;
 }

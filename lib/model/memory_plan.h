@@ -8,6 +8,7 @@
 
 #include "model/config.h"
 #include "model/kv_cache.h"
+#include "model/stage.h"
 #include "model/tensor_specs.h"
 #include "options/options.h"
 
@@ -22,8 +23,8 @@ struct WeightClass {
   int64_t split_bytes = 0, replicated_bytes = 0;
   int64_t bytes() const { return split_bytes + replicated_bytes; }
 };
-/// What rank `rank` of `ranks` holds; mtp.* is checked at loading, not held. Errors: those of check_ranks.
-std::vector<WeightClass> weight_classes(const std::vector<TensorSpec>& specs, int rank, int ranks);
+/// What rank `rank` of `ranks` of a stage holds; mtp.* is checked at loading, not held. Errors: those of check_ranks.
+std::vector<WeightClass> weight_classes(const std::vector<TensorSpec>& specs, const Stage& stage, int rank, int ranks);
 
 /// State of sequences, by kind; equal on every rank.
 struct StateBytes {
@@ -32,11 +33,12 @@ struct StateBytes {
   int64_t per_sequence() const { return window + raw + index_raw; }
   int64_t per_page() const { return compressed + index; }
 };
-StateBytes state_bytes(const ModelConfig& config, Numerics numerics);
+StateBytes state_bytes(const ModelConfig& config, const Stage& stage, Numerics numerics);
 
 /// What a run is planned for.
 struct PlanSetup {
   int ranks = 8;
+  int stages = 1;  ///< of the pipeline, all together `ranks`
   Numerics numerics = Numerics::kOfficial;
   int64_t batch = 16;   ///< sequences in flight
   int64_t context = 0;  ///< tokens of each
@@ -58,13 +60,14 @@ struct MemoryPlan {
 class MemoryPlanner {
  public:
   /// Errors: Error{kUsage} when the model does not divide by `ranks`.
-  MemoryPlanner(ModelConfig config, int ranks, Numerics numerics, const CampaignOptions& campaign = {});
+  MemoryPlanner(ModelConfig config, int ranks, Numerics numerics, const CampaignOptions& campaign = {}, int stages = 1);
   MemoryPlan plan(int64_t batch, int64_t context, int64_t prefill_chunk, int64_t pages = 0) const;
   /// The largest batch whose sequences may all be `context` long; 0: not one. At most `most`.
   int64_t largest_batch(int64_t context, int64_t prefill_chunk, int64_t card_bytes, int64_t most) const;
   /// The longest context for `batch` sequences, in whole pages or the model's limit; 0: not one page.
   int64_t largest_context(int64_t batch, int64_t prefill_chunk, int64_t card_bytes) const;
   const ModelConfig& config() const { return config_; }
+  /// Of a rank of the run.
   int64_t weight_bytes(int rank) const { return weight_bytes_[static_cast<size_t>(rank)]; }
 
  private:
@@ -72,6 +75,8 @@ class MemoryPlanner {
   int ranks_;
   Numerics numerics_;
   CampaignOptions campaign_;
+  int stages_;
+  Stage largest_stage_;                ///< of the rank whose weights are largest: the plan is for that one
   std::vector<int64_t> weight_bytes_;  ///< per rank
   std::vector<WeightClass> largest_;   ///< of the rank that holds most
 };

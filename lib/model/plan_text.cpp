@@ -102,7 +102,8 @@ std::vector<std::string> advice_lines(const MemoryPlan& plan, const PlanAdvice& 
 std::string plan_text(const MemoryPlan& plan, const PlanAdvice& advice, int64_t card_bytes, const std::string& source) {
   const PlanSetup& s = plan.setup;
   std::string text =
-      fmt::format("{} ranks, --numerics {}, --max-batch {}, context {}, --prefill-chunk {}; sizes from {}\n\n", s.ranks,
+      fmt::format("{} ranks{}, --numerics {}, --max-batch {}, context {}, --prefill-chunk {}; sizes from {}\n\n",
+                  s.ranks, s.stages == 1 ? "" : fmt::format(" in {} stages (the rank that holds most)", s.stages),
                   numerics_word(s.numerics), s.batch, grouped(s.context), s.prefill_chunk, source);
   text += weight_lines(plan) + '\n' + state_lines(plan) + "\nA rank needs:\n";
   text += line("weights", plan.weight_bytes);
@@ -131,6 +132,7 @@ Json plan_json(const MemoryPlan& plan, const PlanAdvice& advice, int64_t card_by
   const StateBytes& state = plan.state;
   return Json::object({{"source", source},
                        {"ranks", static_cast<int64_t>(s.ranks)},
+                       {"pp", static_cast<int64_t>(s.stages)},
                        {"numerics", numerics_word(s.numerics)},
                        {"max_batch", s.batch},
                        {"context", s.context},

@@ -63,9 +63,10 @@ class ArenaModel {
 /// A forward pass that only allocates. Letters as in the layers: T tokens, D hidden size, R ranks.
 class ScratchWalk {
  public:
-  ScratchWalk(const ModelConfig& config, Numerics numerics, int ranks, const CampaignOptions& campaign,
-              const StepSize& step)
+  ScratchWalk(const ModelConfig& config, const Stage& stage, Numerics numerics, int ranks,
+              const CampaignOptions& campaign, const StepSize& step)
       : c_(config),
+        stage_(stage),
         numerics_(numerics),
         R_(ranks),
         campaign_(campaign),
@@ -78,10 +79,11 @@ class ScratchWalk {
 
   int64_t run() {
     const ArenaModel::Scope scope(arena_);
+    take(T_ * c_.hc_mult * D_, act_);
     segments();
     streams();
-    all_reduce(T_ * D_, act_);
-    for (int64_t l = 0; l < c_.num_hidden_layers; ++l) {
+    if (stage_.is_first) all_reduce(T_ * D_, act_);
+    for (int64_t l = stage_.first_layer; l < stage_.end_layer(); ++l) {
       post_pre();
       attention(c_.compress_ratios[static_cast<size_t>(l)]);
       reduce();
@@ -89,7 +91,7 @@ class ScratchWalk {
       moe();
       reduce();
     }
-    head();
+    if (stage_.is_last) head();
     return arena_.capacity_bytes();
   }
 
@@ -106,7 +108,6 @@ class ScratchWalk {
 
   void streams() {
     const int64_t hc = c_.hc_mult;
-    take(T_ * hc * D_, act_);
     take(T_ * D_, act_);
     take(T_ * D_, kFloat);
     take(T_ * D_, act_);
@@ -281,6 +282,7 @@ class ScratchWalk {
   }
 
   const ModelConfig& c_;
+  const Stage& stage_;
   Numerics numerics_;
   int64_t R_;
   const CampaignOptions& campaign_;
@@ -293,9 +295,9 @@ class ScratchWalk {
 
 }  // namespace
 
-int64_t scratch_bytes(const ModelConfig& config, Numerics numerics, int ranks, const CampaignOptions& campaign,
-                      const StepSize& step) {
-  return ScratchWalk(config, numerics, ranks, campaign, step).run();
+int64_t scratch_bytes(const ModelConfig& config, const Stage& stage, Numerics numerics, int ranks,
+                      const CampaignOptions& campaign, const StepSize& step) {
+  return ScratchWalk(config, stage, numerics, ranks, campaign, step).run();
 }
 
 }  // namespace octet

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "model/config.h"
+#include "model/stage.h"
 #include "options/options.h"
 
 namespace octet {
@@ -19,7 +20,8 @@ struct StepSize {
 
 /// Bytes the arena holds after such a step, at most: an expert may get all tokens, and one sequence all rows but the
 /// other sequences' one.
-int64_t scratch_bytes(const ModelConfig& config, Numerics numerics, int ranks, const CampaignOptions& campaign,
-                      const StepSize& step);
+/// A step of a pipeline runs in micro-batches, so this is generous there.
+int64_t scratch_bytes(const ModelConfig& config, const Stage& stage, Numerics numerics, int ranks,
+                      const CampaignOptions& campaign, const StepSize& step);
 
 }  // namespace octet

@@ -128,26 +128,28 @@ std::vector<float> rope_frequencies(const ModelConfig& config, Yarn yarn) {
   return f;
 }
 
-ModelWeights bind_weights(const ModelConfig& config, const LocalTensors& tensors) {
+ModelWeights bind_weights(const ModelConfig& config, const Stage& stage, const LocalTensors& tensors) {
   ModelWeights model;
   model.plain_frequencies = rope_frequencies(config, Yarn::kOff);
   model.yarn_frequencies = rope_frequencies(config, Yarn::kOn);
   model.expert_lists.reserve(static_cast<size_t>(3 * config.num_hidden_layers));  // views point into the lists
   const Binder top(tensors, "");
-  model.embed = top.mat<bf16>("embed.weight");
-  model.head = top.mat<bf16>("head.weight");
-  model.norm = top.vec<bf16>("norm.weight");
-  model.hc_head = top.hc("hc_head");
-  for (int64_t l = 0; l < config.num_hidden_layers; ++l) {
+  if (stage.is_first) model.embed = top.mat<bf16>("embed.weight");
+  if (stage.is_last) {
+    model.head = top.mat<bf16>("head.weight");
+    model.norm = top.vec<bf16>("norm.weight");
+    model.hc_head = top.hc("hc_head");
+  }
+  model.layers.resize(static_cast<size_t>(config.num_hidden_layers));
+  for (int64_t l = stage.first_layer; l < stage.end_layer(); ++l) {
     const Binder b = top.under(fmt::format("layers.{}", l));
-    BlockWeights w;
+    BlockWeights& w = model.layers[static_cast<size_t>(l)];
     w.hc_attn = b.hc("hc_attn");
     w.hc_ffn = b.hc("hc_ffn");
     w.attn_norm = b.vec<bf16>("attn_norm.weight");
     w.ffn_norm = b.vec<bf16>("ffn_norm.weight");
     w.attn = bind_attention(b.under("attn"), config.compress_ratios[static_cast<size_t>(l)], model);
     w.moe = bind_moe(b.under("ffn"), l < config.num_hash_layers, config, model);
-    model.layers.push_back(std::move(w));
   }
   return model;
 }

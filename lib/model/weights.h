@@ -67,7 +67,13 @@ struct ModelWeights {
 enum class Yarn { kOff, kOn };
 std::vector<float> rope_frequencies(const ModelConfig& config, Yarn yarn);
 
-/// Binds the loaded tensors by name. Error{kInternal} for a name the table does not have.
-ModelWeights bind_weights(const ModelConfig& config, const LocalTensors& tensors);
+/// Binds the loaded tensors of a stage by name; `layers` has an entry for every layer of the model, empty for those of
+/// other stages. Error{kInternal} for a name the table does not have.
+ModelWeights bind_weights(const ModelConfig& config, const Stage& stage, const LocalTensors& tensors);
+
+/// The whole model as one stage.
+inline ModelWeights bind_weights(const ModelConfig& config, const LocalTensors& tensors) {
+  return bind_weights(config, whole_model(config), tensors);
+}
 
 }  // namespace octet

@@ -16,6 +16,13 @@ struct CampaignCounts {
   int64_t folded_posts = 0;  ///< posts that yielded the sums of squares
   int64_t shared_mixes = 0;  ///< mixes whose rows the ranks shared
   bool operator==(const CampaignCounts&) const = default;
+  CampaignCounts& operator+=(const CampaignCounts& other) {
+    sums += other.sums;
+    int8_sums += other.int8_sums;
+    folded_posts += other.folded_posts;
+    shared_mixes += other.shared_mixes;
+    return *this;
+  }
 };
 
 /// The int8 sums at one site. Blocks are of the sum, equal on every rank; the sample is of this rank's own share.

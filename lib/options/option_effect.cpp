@@ -54,6 +54,7 @@ constexpr std::array kRunning = std::to_array<std::string_view>({
     "no_prefix_sharing",
     "on_nan",
     "output",
+    "pp",
     "prefill_chunk",
     "progress",
     "resume",

@@ -49,6 +49,7 @@ struct RunOptions {
   int64_t max_batch = 16;              ///< sequences in flight
   std::optional<int64_t> max_seq_len;  ///< tokens of prompt + completion; empty: the model's limit
   double timeout = 60;                 ///< seconds a rank may keep the others waiting in a collective
+  int64_t pp = 1;                      ///< pipeline stages; ranks = tensor-parallel ranks x stages
   int64_t graph_cap = 96;              ///< tokens of the largest step that may run as a captured graph; 0: none
   CampaignOptions campaign;
   bool selfcheck = true;  ///< prove the sums and the campaign's paths before the first step

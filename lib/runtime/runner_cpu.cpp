@@ -36,7 +36,8 @@ class CpuRunner final : public Runner {
         graph_cap_(setup.run.graph_cap),
         on_nan_(setup.run.on_nan),
         verified_steps_(verified_steps(setup.run)),
-        comm_(*setup.session) {
+        comm_(*setup.session, static_cast<int>(setup.run.pp)),
+        stage_(stage_of(setup.config, comm_.stages(), comm_.stage())) {
     ctx_.numerics = numerics;
     ctx_.comm = &comm_;
     ctx_.campaign = setup.run.campaign;
@@ -44,7 +45,7 @@ class CpuRunner final : public Runner {
     const auto start = Clock::now();
     setup.session->funnel([&] { load(setup); });
     report_.load_seconds = since(start);
-    setup.session->watch(setup.run.timeout);
+    setup.session->watch(setup.run.timeout, comm_.stage());
     if (setup.run.selfcheck) prove();
   }
 
@@ -55,9 +56,10 @@ class CpuRunner final : public Runner {
     check_plan(plan, config_, capacity_);
     ctx_.audit_replicas = steps_++ < verified_steps_;
     const auto samples = static_cast<int64_t>(plan.samples.size());
-    const bool root = comm_.rank() == 0;
-    logits_.resize(root ? static_cast<size_t>(samples * config_.vocab_size) : 0);
-    model_->forward(ctx_, plan, logits_view(root ? samples : 0), tap_);
+    const bool has_logits = is_root() || (stage_.is_last && comm_.rank() == 0);
+    logits_.resize(has_logits ? static_cast<size_t>(samples * config_.vocab_size) : 0);
+    model_->forward(ctx_, plan, logits_view(has_logits ? samples : 0), tap_);
+    if (!is_root()) logits_.clear();
     report_.reduce_seconds += comm_.seconds() - reduce_before;
     const auto drawn = Clock::now();
     draw(plan);
@@ -79,22 +81,26 @@ class CpuRunner final : public Runner {
     RunnerReport report = report_;
     report.campaign = ctx_.counts;
     report.health = ctx_.health;
+    report.stage = comm_.stage();
+    report.stage_rank = comm_.rank();
     report.scratch_bytes = ctx_.scratch.capacity_bytes();
     return report;
   }
 
  private:
+  /// Rank 0 of the run: it alone draws.
+  bool is_root() const { return comm_.session().rank() == 0; }
   Mat<float> logits_view(int64_t samples) { return {logits_.data(), samples, config_.vocab_size}; }
 
   void load(const RunnerSetup& setup) {
     const Checkpoint checkpoint = open_checkpoint(setup.model_dir);
-    tensors_ = load_local(checkpoint, comm_.rank(), comm_.size(), [](const LoadProgress& p) {
+    tensors_ = load_local(checkpoint, stage_, comm_.rank(), comm_.size(), [](const LoadProgress& p) {
       log::info("loading: {:.1f} of {:.1f} MiB, {:.2f} GiB/s", static_cast<double>(p.bytes_done) * 0x1p-20,
                 static_cast<double>(p.bytes_total) * 0x1p-20, p.gib_per_second());
     });
     report_.load_bytes = tensors_.bytes_read();
     report_.weight_bytes = tensors_.bytes_held();
-    KvCache cache(config_,
+    KvCache cache(config_, stage_,
                   {ops::kv_row_bytes<Act>(config_.head_dim, config_.qk_rope_head_dim),
                    ops::index_row_bytes<Act>(config_.index_head_dim)},
                   capacity_.slots, capacity_.pages);
@@ -102,7 +108,8 @@ class CpuRunner final : public Runner {
     cache_memory_.resize(static_cast<size_t>(cache.bytes()));
     poison_cache();
     cache.bind(cache_memory_.data());
-    model_ = std::make_unique<Model<cpu::Context, Act>>(config_, bind_weights(config_, tensors_), std::move(cache));
+    model_ = std::make_unique<Model<cpu::Context, Act>>(config_, stage_, bind_weights(config_, stage_, tensors_),
+                                                        std::move(cache));
   }
 
   /// 0xff bytes are NaN in every row format that is kept as floats: a row read before it was written shows.
@@ -113,7 +120,7 @@ class CpuRunner final : public Runner {
     const auto start = Clock::now();
     const std::string engaged = SelfCheck<cpu::Context, Act>(ctx_, *model_, config_, capacity_).prove();
     poison_cache();
-    if (comm_.rank() != 0) return;
+    if (!is_root()) return;
     if (!engaged.empty()) log::info("{}", engaged);
     log::debug("self-check: passed in {:.2f} s", since(start));
   }
@@ -139,7 +146,7 @@ class CpuRunner final : public Runner {
   void draw(const BatchPlan& plan) {
     const auto scope = ctx_.scratch_scope();
     tokens_.assign(plan.samples.size(), -1);
-    if (comm_.rank() == 0) {
+    if (is_root()) {
       for (size_t i = 0; i < plan.samples.size(); ++i) {
         const PlanSample& sample = plan.samples[i];
         if (!check_logits(static_cast<int64_t>(i), sample)) tokens_[i] = kNotFiniteToken;
@@ -160,6 +167,7 @@ class CpuRunner final : public Runner {
   int64_t verified_steps_;  ///< --verify replicas
   int64_t steps_ = 0;
   comm::Communicator comm_;
+  Stage stage_;
   cpu::Context ctx_;
   LocalTensors tensors_;
   std::vector<std::byte> cache_memory_;

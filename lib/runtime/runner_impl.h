@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +17,8 @@
 #include "layers/head.h"
 #include "model/batch.h"
 #include "model/kv_cache.h"
+#include "model/stage.h"
+#include "runtime/micro_batches.h"
 #include "runtime/runner.h"
 
 namespace octet {
@@ -47,22 +51,46 @@ Segments upload_segments(Ctx& ctx, const BatchPlan& plan) {
 /// Error{kInternal} when the plan breaks its contract (model/batch.h).
 void check_plan(const BatchPlan& plan, const ModelConfig& config, const RunnerCapacity& capacity);
 
-/// The model on one backend. Act is bf16, or float with --numerics exact.
+/// The model, or a stage's part of it, on one backend. Act is bf16, or float with --numerics exact.
 template <class Ctx, class Act>
 class Model {
  public:
-  Model(ModelConfig config, ModelWeights weights, KvCache cache)
-      : config_(std::move(config)), weights_(std::move(weights)), cache_(std::move(cache)) {}
+  Model(ModelConfig config, const Stage& stage, ModelWeights weights, KvCache cache)
+      : config_(std::move(config)), stage_(stage), weights_(std::move(weights)), cache_(std::move(cache)) {}
+  const Stage& stage() const { return stage_; }
 
-  /// Runs the plan's rows through the decoder; logits of its samples go to `logits` ([samples, V] on rank 0, else
-  /// empty). tap may be null.
+  /// Runs the plan's rows through the layers of this stage; logits of its samples go to `logits` ([samples, V] on rank
+  /// 0 of the run, and of the last stage; else empty). tap may be null. Collective over all stages.
   void forward(Ctx& ctx, const BatchPlan& plan, Mat<float> logits, const StreamTap& tap) {
     const auto scope = ctx.scratch_scope();
     for (const PlanFork& f : plan.forks) fork(ctx, f);
+    Cube<Act> streams = ctx.template alloc<Act>(plan.tokens(), config_.hc_mult, config_.hidden_size);
+    int64_t row = 0, sample = 0;
+    for (const BatchPlan& part : micro_batches(plan, ctx.campaign, comm::stages(ctx))) {
+      const auto count = static_cast<int64_t>(part.samples.size());
+      const Mat<float> part_logits = logits.empty() ? logits : logits.rows(sample, count);
+      run_stage(ctx, part, streams.rows(row, part.tokens()), part_logits, tap);
+      row += part.tokens();
+      sample += count;
+    }
+    if (!stage_.is_last) comm::finish_hand_over(ctx);
+    comm::deliver_logits(ctx, std::span<float>(logits.data, static_cast<size_t>(logits.size())));
+  }
+
+ private:
+  /// One micro-batch: its streams come from the embedding or the stage before, and go to the head or the stage behind,
+  /// which works on them while this one takes the next.
+  void run_stage(Ctx& ctx, const BatchPlan& plan, Cube<Act> streams, Mat<float> logits, const StreamTap& tap) {
+    const auto scope = ctx.scratch_scope();
     const Segments batch = upload_segments(ctx, plan);
-    Streams<Act> h = make_streams<Ctx, Act>(ctx, plan.tokens(), config_);
-    Carry<Act> carry = embed(ctx, h, batch.tokens, weights_.embed);
-    for (int64_t l = 0; l < config_.num_hidden_layers; ++l) {
+    Streams<Act> h = make_streams<Ctx, Act>(ctx, streams, config_);
+    Carry<Act> carry;
+    if (stage_.is_first) {
+      carry = embed(ctx, h, batch.tokens, weights_.embed);
+    } else {
+      comm::take_over(ctx, std::as_writable_bytes(std::span(streams.data, static_cast<size_t>(streams.size()))));
+    }
+    for (int64_t l = stage_.first_layer; l < stage_.end_layer(); ++l) {
       carry =
           block(ctx, h, std::move(carry), weights_.layers[static_cast<size_t>(l)], config_, batch, cache_.layer(l), l);
       if (tap) {
@@ -72,14 +100,15 @@ class Model {
       }
     }
     post(ctx, h, std::move(carry));
-
+    if (!stage_.is_last) {
+      return comm::hand_over(ctx, std::as_bytes(std::span(streams.data, static_cast<size_t>(streams.size()))));
+    }
     if (plan.samples.empty()) return;
     std::vector<int64_t> rows;
     for (const PlanSample& s : plan.samples) rows.push_back(s.row);
     head<Ctx, Act>(ctx, logits, h.h, ctx.upload(rows), weights_, config_);
   }
 
- private:
   /// The whole state of a sequence: every layer's rings, and the page that both sequences write to from here on.
   void fork(Ctx& ctx, const PlanFork& f) {
     for (int64_t l = 0; l < config_.num_hidden_layers; ++l) {
@@ -95,6 +124,7 @@ class Model {
   }
 
   ModelConfig config_;
+  Stage stage_;
   ModelWeights weights_;
   KvCache cache_;
 };

@@ -21,9 +21,10 @@ std::string gate_sentence(const GateFinding& finding, float own_share, int ranks
                      site_text(finding.site), form, ranks, finding.found, finding.expected, what);
 }
 
-std::string count_sentence(const Site& site, int64_t times, bool is_int8) {
-  return fmt::format("self-check: {} ({}) was reduced {} times in one pass, expected once: a sub-layer's sum is {}",
-                     site_text(site), is_int8 ? "int8" : "rows", times, times == 0 ? "missing" : "done again");
+std::string count_sentence(const Site& site, int64_t times, int64_t expected, bool is_int8) {
+  return fmt::format(
+      "self-check: {} ({}) was reduced {} times in {} passes, expected once each: a sub-layer's sum is {}",
+      site_text(site), is_int8 ? "int8" : "rows", times, expected, times < expected ? "missing" : "done again");
 }
 
 std::optional<double> sqnr_decibels(const SiteHealth& health) {

@@ -2,6 +2,8 @@
 // ones do (--selfcheck). A merge can undo a type; these numbers cannot be talked round.
 #pragma once
 
+#include <array>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -23,7 +25,7 @@ inline constexpr double kLeastSqnrDecibels = 33;
 inline constexpr double kMostInt8Shift = 0.5;
 
 std::string gate_sentence(const GateFinding& finding, float own_share, int ranks);
-std::string count_sentence(const Site& site, int64_t times, bool is_int8);
+std::string count_sentence(const Site& site, int64_t times, int64_t expected, bool is_int8);
 /// Sampled signal to noise in dB; nothing without a sample that has both.
 std::optional<double> sqnr_decibels(const SiteHealth& health);
 double relative_shift(std::span<const float> plain, std::span<const float> other);
@@ -55,7 +57,7 @@ class SelfCheck {
     if (flags.ar_int8 || flags.mhc_post_sqrsum) {
       ctx_.health = {};
       const std::vector<float> other = probe(flags);
-      counts = ctx_.counts;
+      counts = over_stages(ctx_.counts);
       session().funnel([&] { check_probe(flags, plain, other, ctx_.health); });
     }
     ctx_.campaign = wanted_;
@@ -68,18 +70,41 @@ class SelfCheck {
  private:
   comm::MpiSession& session() { return ctx_.comm->session(); }
 
-  /// The gate at every site, in the form that `campaign` gives.
+  /// Counts of all stages' sites, for one pass: a site counts once however many micro-batches there were.
+  CampaignCounts over_stages(const CampaignCounts& own) {
+    if (ctx_.comm->stages() == 1) return own;
+    const double mine = comm::rank(ctx_) == 0 ? 1 : 0;
+    const std::vector<double> all = session().all_gather(
+        std::array{mine * static_cast<double>(own.sums), mine * static_cast<double>(own.int8_sums),
+                   mine * static_cast<double>(own.folded_posts), mine * static_cast<double>(own.shared_mixes)});
+    double sum[4] = {};
+    for (size_t i = 0; i < all.size(); ++i) sum[i % 4] += all[i];
+    const double passes = sum[0] / static_cast<double>(2 * config_.num_hidden_layers);
+    const auto per_pass = [&](double count) { return static_cast<int64_t>(std::lround(count / passes)); };
+    return {per_pass(sum[0]), per_pass(sum[1]), per_pass(sum[2]), per_pass(sum[3])};
+  }
+
+  /// The gate at every site of this stage, in the form that `campaign` gives.
   void prove_sums(const CampaignOptions& campaign) {
     ctx_.campaign = campaign;
-    for (size_t i = 0; i < 2 * static_cast<size_t>(config_.num_hidden_layers); ++i) {
-      const auto finding = check_sum_of_powers<Ctx, Act>(ctx_, config_.hidden_size, site_at(i));
-      std::optional<Error> failure;
-      if (finding) {
+    std::optional<Error> failure;  // stages have different layers: what a rank finds is shared at the end
+    for (const Site& site : own_sites()) {
+      const auto finding = check_sum_of_powers<Ctx, Act>(ctx_, config_.hidden_size, site);
+      if (finding && !failure) {
         const float own = std::ldexp(finding->is_int8 ? int8::kTopCode : 1, comm::rank(ctx_));
         failure = Error(Code::kSelfCheck, gate_sentence(*finding, own, comm::ranks(ctx_)));
       }
-      session().share_failure(failure);
     }
+    session().share_failure(failure);
+  }
+
+  std::vector<Site> own_sites() const {
+    std::vector<Site> sites;
+    for (int64_t l = model_.stage().first_layer; l < model_.stage().end_layer(); ++l) {
+      sites.push_back({l, Site::Kind::kAttn});
+      sites.push_back({l, Site::Kind::kFfn});
+    }
+    return sites;
   }
 
   /// One prompt through the model, every site counted: its last logits on rank 0.
@@ -88,11 +113,13 @@ class SelfCheck {
     ctx_.counts = {};
     ctx_.comm->forget();
     const BatchPlan plan = probe_plan();
-    std::vector<float> logits(comm::rank(ctx_) == 0 ? static_cast<size_t>(config_.vocab_size) : 0);
+    const bool has_logits = session().rank() == 0 || (model_.stage().is_last && comm::rank(ctx_) == 0);
+    std::vector<float> logits(has_logits ? static_cast<size_t>(config_.vocab_size) : 0);
     model_.forward(ctx_, plan, {logits.data(), logits.empty() ? 0 : 1, config_.vocab_size}, {});
     std::optional<Error> failure;
-    if (const auto site = check_reduction_count(ctx_, config_.num_hidden_layers)) {
-      failure = Error(Code::kSelfCheck, count_sentence(*site, ctx_.comm->reductions_at(*site),
+    const auto parts = static_cast<int64_t>(micro_batches(plan, campaign, comm::stages(ctx_)).size());
+    if (const auto site = check_reduction_count(ctx_, own_sites(), parts)) {
+      failure = Error(Code::kSelfCheck, count_sentence(*site, ctx_.comm->reductions_at(*site), parts,
                                                        step_features(ctx_, plan.tokens()).int8_sums));
     }
     session().share_failure(failure);

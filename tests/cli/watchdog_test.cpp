@@ -85,8 +85,8 @@ class LongRun {
   std::thread thread_;
 };
 
-void expect_a_stopped_rank_is_named(int ranks, int victim) {
-  LongRun run(ranks, "1.5");
+void expect_a_stopped_rank_is_named(int ranks, int victim, const std::string& flags = "") {
+  LongRun run(ranks, "1.5", flags);
   run.send(victim, SIGSTOP);
   const auto stopped = std::chrono::steady_clock::now();
   const Outcome& outcome = run.wait();
@@ -109,6 +109,11 @@ TEST(Watchdog, NamesAStoppedRank) {
 TEST(Watchdog, WorksWhenRankZeroIsStopped) {
   expect_a_stopped_rank_is_named(2, 0);
   expect_a_stopped_rank_is_named(4, 0);
+}
+
+TEST(Watchdog, NamesAStoppedRankOfAnyStage) {
+  expect_a_stopped_rank_is_named(4, 0, "--pp 2");
+  expect_a_stopped_rank_is_named(4, 3, "--pp 2");
 }
 
 TEST(Watchdog, ADelayBelowTheTimeoutChangesNothing) {

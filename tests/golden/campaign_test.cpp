@@ -64,6 +64,22 @@ TEST(CampaignGolden, Int8OnOneRankIsInert) {
   EXPECT_TRUE(plain.dump == flagged.dump);
 }
 
+/// The ranks of a stage sum as without stages, and a sum has the same form: so do the bits.
+TEST(PipelineGolden, StagesGiveTheBitsOfTheSameRanksWithoutThem) {
+  for (const std::string& flags :
+       {std::string(), kAll, std::string("--graph-cap 0 --ar-int8 --ar-int8-min-tokens 60 ")}) {
+    const GoldenDistances plain = run_golden(with_flags("tiny", "official", 2, flags));
+    const GoldenDistances staged = run_golden(with_flags("tiny", "official", 4, flags + "--pp 2"));
+    EXPECT_TRUE(plain.dump == staged.dump) << flags;
+    if (!long_lane()) continue;
+    EXPECT_TRUE(plain.dump == run_golden(with_flags("tiny", "official", 8, flags + "--pp 4")).dump) << flags;
+  }
+  GoldenCase staged = with_flags("tiny", "exact", 8, "--pp 4");
+  staged.chunk = 64;
+  const GoldenDistances exact = run_golden(staged);
+  EXPECT_LT(worst(exact.logits), 1e-4) << exact.worst_logits;
+}
+
 TEST(CampaignGoldenNegativeControl, ABrokenInt8SumIsFarFromTheReference) {
   for (const std::string fault : {"skip_reduce:3.ffn", "double_reduce:2.attn"}) {
     const GoldenDistances d =

@@ -58,8 +58,9 @@ std::optional<Site> count(const CampaignOptions& campaign, const std::string& fa
   RankContext rank;
   rank.ctx.campaign = campaign;
   rank.ctx.fault = fault_of(fault);
-  for (size_t i = 0; i < 4; ++i) check_sum_of_powers<cpu::Context, bf16>(rank.ctx, 32, site_at(i));
-  return check_reduction_count(rank.ctx, 2);
+  const std::vector<Site> sites = {site_at(0), site_at(1), site_at(2), site_at(3)};
+  for (const Site& site : sites) check_sum_of_powers<cpu::Context, bf16>(rank.ctx, 32, site);
+  return check_reduction_count(rank.ctx, sites, 1);
 }
 
 TEST(CountingPass, SeesAMissingAndADoubledSum) {

@@ -99,6 +99,11 @@ void visit_run(O& o, Visit&& visit) {
                                  .absent = "official"});
   visit(run.backend, OptionInfo{.name = "backend", .group = "Running", .help = "device that computes"});
   visit(run.transport, OptionInfo{.name = "transport", .group = "Running", .help = "how ranks exchange sums"});
+  visit(run.pp, OptionInfo{.name = "pp",
+                           .group = "Running",
+                           .value = "P",
+                           .help = "pipeline stages: the layers are split over P groups of ranks",
+                           .range = kFromOne});
   visit(run.timeout, OptionInfo{.name = "timeout",
                                 .group = "Running",
                                 .value = "S",

@@ -28,7 +28,8 @@ TEST(MemoryPlan, RanksTogetherHoldTheSplitTensorsOnceAndTheOthersEach) {
   const std::vector<TensorSpec> specs = tensor_specs(full_config());
   int64_t held = 0;
   for (const TensorSpec& spec : specs) held += spec.draft ? 0 : (spec.bytes() + 63) / 64 * 64;
-  const std::vector<WeightClass> one = weight_classes(specs, 0, 1), eight = weight_classes(specs, 3, 8);
+  const std::vector<WeightClass> one = weight_classes(specs, whole_model(full_config()), 0, 1),
+                                 eight = weight_classes(specs, whole_model(full_config()), 3, 8);
   int64_t sum_of_one = 0;
   for (size_t i = 0; i < one.size(); ++i) {
     sum_of_one += one[i].bytes();
@@ -47,12 +48,12 @@ TEST(MemoryPlan, RanksTogetherHoldTheSplitTensorsOnceAndTheOthersEach) {
 TEST(MemoryPlan, CacheIsRingsPerSequenceAndRowsPerPage) {
   const ModelConfig config = full_config();
   const MemoryPlanner planner(config, 8, Numerics::kOfficial);
-  const StateBytes state = state_bytes(config, Numerics::kOfficial);
+  const StateBytes state = state_bytes(config, whole_model(config), Numerics::kOfficial);
   const MemoryPlan two = planner.plan(2, 4096, 1024), three = planner.plan(3, 4096, 1024);
   EXPECT_EQ(three.setup.pages, 12);
   const int64_t growth = three.cache_bytes - two.cache_bytes, planned = state.per_sequence() + 4 * state.per_page();
   EXPECT_NEAR(static_cast<double>(growth), static_cast<double>(planned), 43 * 5 * 256);  // pieces are aligned
-  EXPECT_GT(state_bytes(config, Numerics::kExact).per_page(), state.per_page());
+  EXPECT_GT(state_bytes(config, whole_model(config), Numerics::kExact).per_page(), state.per_page());
 }
 
 TEST(MemoryPlan, WhatFitsFitsAndOneMoreDoesNot) {

@@ -61,6 +61,18 @@ TEST(Hang, ARankThatWaitsInAnEarlierCollectiveIsNoCulprit) {
   EXPECT_NE(message.find("its process is stopped"), message.npos) << message;
 }
 
+TEST(Hang, RanksOfAnotherStageAreBehindWhileTheyAreInNoCollective) {
+  std::vector<RankView> ranks = ranks_at({7, 7, 901, 900});  // two stages of two: rank 3 computes
+  ranks[2].stage = ranks[3].stage = 1;
+  ranks[0].place = ranks[1].place = {Collective::kBroadcast};
+  EXPECT_TRUE(hang_message(ranks, 0, 4, 2).starts_with("rank 3 has not entered broadcast #4"))
+      << hang_message(ranks, 0, 4, 2);
+  ranks[3].moves = 901;  // all wait
+  EXPECT_FALSE(culprit_is_here(ranks, 0));
+  ranks[2].process = Process::kStopped;
+  EXPECT_TRUE(hang_message(ranks, 0, 4, 2).starts_with("rank 2 does not leave")) << hang_message(ranks, 0, 4, 2);
+}
+
 TEST(Hang, AStoppedOrDeadProcessIsNoReasonForALongerTimeout) {
   std::vector<RankView> ranks = ranks_at({5, 4});
   ranks[1].process = Process::kStopped;
