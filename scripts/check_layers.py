@@ -27,6 +27,7 @@ MAY_INCLUDE = {
 # Single headers that a folder (or file) may include beyond its row above.
 MAY_ALSO_INCLUDE = (
     ("lib/comm/*", "kernels/context.h"),                   # forward declarations only
+    ("lib/comm/*", "kernels/int8_exchange.h"),
     ("lib/comm/*", "kernels/int8_codec.h"),                # the arithmetic of the int8 sum
     ("lib/comm/*_collectives.cpp", "kernels/*/context.h"),  # a collective belongs to a backend
     ("lib/comm/replica_audit.cpp", "kernels/*/context.h"),

@@ -14,6 +14,7 @@ constexpr int kLayerShift = 16;
 std::string_view collective_name(Collective what) {
   switch (what) {
     case Collective::kAllReduce: return "all-reduce";
+    case Collective::kInt8AllReduce: return "int8 all-reduce";
     case Collective::kAllGather: return "all-gather";
     case Collective::kGather: return "gather";
     case Collective::kBroadcast: return "broadcast";
@@ -28,6 +29,7 @@ std::string place_text(const Place& place) {
   if (place.site) return site_text(*place.site);
   switch (place.what) {
     case Collective::kAllReduce: return "embedding";
+    case Collective::kInt8AllReduce: return "outside the layers";
     case Collective::kAllGather: return "rows";
     case Collective::kHandOver: return "to the next stage";
     case Collective::kGather: return "logits";

@@ -12,7 +12,17 @@
 namespace octet::comm {
 
 /// A collective as a user reads it.
-enum class Collective : uint8_t { kAllReduce, kAllGather, kGather, kBroadcast, kBarrier, kAgreement, kHandOver };
+/// kInt8AllReduce: through peer memory, with a time-out of its own.
+enum class Collective : uint8_t {
+  kAllReduce,
+  kInt8AllReduce,
+  kAllGather,
+  kGather,
+  kBroadcast,
+  kBarrier,
+  kAgreement,
+  kHandOver
+};
 
 /// Where in the program a collective stands.
 struct Place {

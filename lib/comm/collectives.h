@@ -19,6 +19,7 @@ namespace octet::comm {
 
 class MpiSession;
 
+class PeerMemory;
 struct StageHandle;
 
 /// The ranks that share sums on the CPU: all of a run, or those of one pipeline stage. Rank w of the run is rank w %
@@ -39,6 +40,13 @@ class Communicator {
   MpiSession& session() const { return *session_; }
   /// For the collectives of this folder (comm/mpi_handle.h).
   StageHandle& handle() const { return *handle_; }
+
+  /// Collective over the stage: int8 sums of at most `most_blocks` blocks go through memory that the ranks read from
+  /// one another. False on every rank, and sums go by messages, when they are not on one host. `timeout` in seconds, of
+  /// every wait. Nothing to do for one rank, or when enough is mapped already.
+  bool map_peer_memory(int64_t most_blocks, double timeout);
+  /// Null without.
+  PeerMemory* peers() const { return peers_.get(); }
   double seconds() const { return seconds_; }
   int64_t reductions() const { return reductions_; }
 
@@ -66,6 +74,7 @@ class Communicator {
  private:
   MpiSession* session_;
   std::unique_ptr<StageHandle> handle_;
+  std::unique_ptr<PeerMemory> peers_;
   int rank_ = 0, size_ = 1;
   int stage_ = 0, stages_ = 1;
   double seconds_ = 0;
@@ -85,10 +94,11 @@ int stages(const cpu::Context&);
 void all_reduce(cpu::Context&, Mat<float> x, std::optional<Site> site = {});
 void all_reduce(cpu::Context&, Mat<bf16> x, std::optional<Site> site = {});
 
-/// out = the sum over ranks of x as int8 codes, the same bytes on every rank. Each rank encodes its x by blocks of 32;
-/// the owner of a block (share_of the T * D / 32 blocks) adds the decoded addends in rank order in fp64 and encodes the
-/// sum again; everyone copies the owner's bytes. A block's result depends on nothing but the ranks' values of that
-/// block.   x [T, D] fp32, D a multiple of 32; out.q [T, D], out.scale [T, D / 32].   Source: spec collectives.md 2.
+/// out = the sum over the stage's ranks of x as int8 codes, the same bytes on every rank. Each rank encodes its x by
+/// blocks of 32; the owner of a block (share_of the T * D / 32 blocks) adds the decoded addends in rank order in fp64
+/// and encodes the sum again; everyone copies the owner's bytes. A block's result depends on nothing but the ranks'
+/// values of that block, nor on whether they travel through peer memory or by messages.   x [T, D] fp32, D a multiple
+/// of 32; out.q [T, D], out.scale [T, D / 32].   Source: spec collectives.md 2.
 void all_reduce_int8(cpu::Context&, const int8::Rows& out, Mat<const float> x, std::optional<Site> site = {});
 
 /// whole [T, n]: every rank has written the rows of its share_of(T); after the call all rows are there on every rank.

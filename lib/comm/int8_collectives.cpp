@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "comm/collectives.h"
 #include "comm/mpi_int8.h"
+#include "comm/peer_memory.h"
 #include "comm/timed.h"
 #include "kernels/cpu/context.h"
 
@@ -17,8 +18,20 @@ void all_reduce_int8(cpu::Context& ctx, const int8::Rows& out, Mat<const float> 
     if (ctx.comm != nullptr) ctx.comm->count_reduction(site);
     return;
   }
+  if (PeerMemory* peers = ctx.comm->peers()) {
+    const Timed timed(*ctx.comm, {Collective::kInt8AllReduce, site});
+    return peers->sum_int8(out, x, site);
+  }
   const Timed timed(*ctx.comm, {Collective::kAllReduce, site});
   sum_int8_by_messages(ctx, out, x);
+}
+
+bool Communicator::map_peer_memory(int64_t most_blocks, double timeout) {
+  if (size_ == 1) return false;
+  if (peers_ && peers_->most_blocks() >= most_blocks) return true;
+  peers_.reset();
+  peers_ = PeerMemory::map(*handle_, rank_, size_, most_blocks, timeout);
+  return peers_ != nullptr;
 }
 
 }  // namespace octet::comm

@@ -6,6 +6,7 @@
 #include "comm/collectives.h"
 #include "comm/mpi_handle.h"
 #include "comm/mpi_session.h"
+#include "comm/peer_memory.h"
 #include "comm/timed.h"
 #include "kernels/cpu/context.h"
 
@@ -43,6 +44,7 @@ Communicator::Communicator(MpiSession& session, int stages)
 }
 
 Communicator::~Communicator() {  // a destructor never throws: statuses are ignored
+  peers_.reset();
   if (handle_->owned) MPI_Comm_free(&handle_->ranks);
 }
 

@@ -13,7 +13,8 @@ namespace octet::comm {
 class Timed {
  public:
   Timed(Communicator& comm, const Place& place) : comm_(comm), trail_(comm.session().watchdog(), place) {
-    if (place.what == Collective::kAllReduce) comm.count_reduction(place.site);
+    if (place.what == Collective::kAllReduce || place.what == Collective::kInt8AllReduce)
+      comm.count_reduction(place.site);
   }
   ~Timed() { comm_.count(std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count()); }
   Timed(const Timed&) = delete;

@@ -142,8 +142,14 @@ void Watchdog::watch(const std::stop_token& stop) {
     const bool waits = moves % 2 == 1 && moves == seen && armed_.load(std::memory_order_relaxed) > 0;
     waited = waits ? waited + passed : Seconds{0};
     seen = moves;
-    if (waited > timeout_ && speak_if_hanging(waited)) end_process();
+    if (waited > patience() && speak_if_hanging(waited)) end_process();
   }
+}
+
+/// A collective with a time-out of its own knows more of what it waits for: it speaks first.
+Watchdog::Seconds Watchdog::patience() const {
+  const Place place = unpack(own_->place.load(std::memory_order_relaxed));
+  return place.what == Collective::kInt8AllReduce ? 2 * timeout_ : timeout_;
 }
 
 std::vector<RankView> Watchdog::look() const {

@@ -80,6 +80,7 @@ class Watchdog {
  private:
   struct Window;
   void watch(const std::stop_token& stop);
+  Seconds patience() const;
   std::vector<RankView> look() const;
   bool speak_if_hanging(Seconds waited);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "kernels/int8_exchange.h"
 #include "kernels/quant.h"
 #include "model/batch.h"
 #include "model/scratch_plan.h"
@@ -80,6 +81,10 @@ std::vector<WeightClass> weight_classes(const std::vector<TensorSpec>& specs, co
   return classes;
 }
 
+int64_t largest_step(int64_t prefill_chunk, int64_t batch, int64_t context) {
+  return std::min(prefill_chunk + batch - 1, batch * context);
+}
+
 StateBytes state_bytes(const ModelConfig& config, const Stage& stage, Numerics numerics) {
   const KvCache one(config, stage, kv_row_bytes(config, numerics), 1, 1);
   StateBytes state;
@@ -118,10 +123,15 @@ MemoryPlan MemoryPlanner::plan(int64_t batch, int64_t context, int64_t prefill_c
   plan.state = state_bytes(config_, largest_stage_, numerics_);
   plan.weight_bytes = sum_of(largest_);
   plan.cache_bytes = KvCache(config_, largest_stage_, kv_row_bytes(config_, numerics_), batch, pages).bytes();
-  const int64_t tokens = std::min(prefill_chunk + batch - 1, batch * context);
+  const int64_t tokens = largest_step(prefill_chunk, batch, context);
   plan.scratch_bytes = batch == 0 ? 0
                                   : octet::scratch_bytes(config_, largest_stage_, numerics_, ranks_ / stages_,
                                                          campaign_, {tokens, batch, batch, context});
+  if (batch > 0 && campaign_.ar_int8 && ranks_ / stages_ > 1) {
+    plan.exchange_bytes =
+        int8::ExchangeLayout(std::max(tokens, kProbeTokens) * config_.hidden_size / int8::kBlock, ranks_ / stages_)
+            .bytes;
+  }
   plan.logits_bytes = batch * config_.vocab_size * static_cast<int64_t>(sizeof(float));
   return plan;
 }

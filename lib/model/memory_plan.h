@@ -46,14 +46,20 @@ struct PlanSetup {
   int64_t prefill_chunk = 8192;
 };
 
+/// Tokens of the prompt by which a run proves itself at its start: every rank gets rows of a shared mix.
+inline constexpr int64_t kProbeTokens = 16;
+/// Tokens of the largest step: a chunk of prompts beside one decode row of every other sequence.
+int64_t largest_step(int64_t prefill_chunk, int64_t batch, int64_t context);
+
 /// Bytes of the rank that holds most.
 struct MemoryPlan {
   PlanSetup setup;
   std::vector<WeightClass> weights;
   StateBytes state;
   int64_t weight_bytes = 0, cache_bytes = 0, scratch_bytes = 0;
-  int64_t logits_bytes = 0;  ///< on rank 0
-  int64_t total_bytes() const { return weight_bytes + cache_bytes + scratch_bytes + logits_bytes; }
+  int64_t exchange_bytes = 0;  ///< for int8 sums through peer memory, where that is used
+  int64_t logits_bytes = 0;    ///< on rank 0
+  int64_t total_bytes() const { return weight_bytes + cache_bytes + scratch_bytes + exchange_bytes + logits_bytes; }
 };
 
 /// Plans for one model; the weights are counted once.

@@ -109,6 +109,7 @@ std::string plan_text(const MemoryPlan& plan, const PlanAdvice& advice, int64_t 
   text += line("weights", plan.weight_bytes);
   text += line("cache", plan.cache_bytes, fmt::format("{} pages, {} sequences", grouped(s.pages), s.batch));
   text += line("scratch", plan.scratch_bytes, "of a step, at most");
+  if (plan.exchange_bytes > 0) text += line("exchange", plan.exchange_bytes, "for --ar-int8");
   text += line("logits", plan.logits_bytes, "rank 0 only");
   text += line("all", plan.total_bytes());
   text += fmt::format("\n{} a memory of {} GiB per rank\n", advice.fits ? "fits" : "DOES NOT FIT", gib(card_bytes));
@@ -148,6 +149,7 @@ Json plan_json(const MemoryPlan& plan, const PlanAdvice& advice, int64_t card_by
                        {"weight_bytes", plan.weight_bytes},
                        {"cache_bytes", plan.cache_bytes},
                        {"scratch_bytes", plan.scratch_bytes},
+                       {"exchange_bytes", plan.exchange_bytes},
                        {"logits_bytes", plan.logits_bytes},
                        {"total_bytes", plan.total_bytes()},
                        {"card_bytes", card_bytes},

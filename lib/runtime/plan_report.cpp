@@ -8,7 +8,8 @@ namespace octet {
 std::vector<PlanLine> compare_plan(const MemoryPlan& plan, const RunnerReport& report) {
   return {{"weights", plan.weight_bytes, report.weight_bytes, plan.weight_bytes == report.weight_bytes},
           {"cache", plan.cache_bytes, report.cache_bytes, plan.cache_bytes == report.cache_bytes},
-          {"scratch", plan.scratch_bytes, report.scratch_bytes, report.scratch_bytes <= plan.scratch_bytes}};
+          {"scratch", plan.scratch_bytes, report.scratch_bytes, report.scratch_bytes <= plan.scratch_bytes},
+          {"exchange", plan.exchange_bytes, report.exchange_bytes, report.exchange_bytes <= plan.exchange_bytes}};
 }
 
 std::string plan_comparison_text(const std::vector<PlanLine>& lines) {

@@ -10,11 +10,11 @@
 
 namespace octet {
 
-/// One line of the comparison: "weights", "cache", "scratch".
+/// One line of the comparison: "weights", "cache", "scratch", "exchange".
 struct PlanLine {
   std::string name;
   int64_t predicted = 0, actual = 0;
-  /// Whether the prediction holds: exactly for weights and cache; scratch is an upper bound.
+  /// Whether the prediction holds: exactly for weights and cache; the others are upper bounds.
   bool holds = true;
 };
 

@@ -26,6 +26,7 @@ class MpiSession;
 struct RunnerReport {
   double load_seconds = 0, step_seconds = 0, reduce_seconds = 0, sample_seconds = 0;
   int64_t weight_bytes = 0, cache_bytes = 0, scratch_bytes = 0;
+  int64_t exchange_bytes = 0;     ///< memory that peers read
   int64_t load_bytes = 0;         ///< read from files
   int stage = 0, stage_rank = 0;  ///< of the pipeline, and this rank's place in it
   CampaignCounts campaign = {};

@@ -10,9 +10,11 @@
 
 #include "base/log.h"
 #include "comm/mpi_session.h"
+#include "comm/peer_memory.h"
 #include "comm/watchdog.h"
 #include "kernels/cpu/context.h"
 #include "model/checkpoint.h"
+#include "model/memory_plan.h"
 #include "options/resolve.h"
 #include "runtime/runner_impl.h"
 #include "runtime/self_check.h"
@@ -34,6 +36,9 @@ class CpuRunner final : public Runner {
         capacity_(setup.capacity),
         tap_(setup.tap),
         graph_cap_(setup.run.graph_cap),
+        prefill_chunk_(setup.run.prefill_chunk),
+        transport_(setup.run.transport),
+        timeout_(setup.run.timeout),
         on_nan_(setup.run.on_nan),
         verified_steps_(verified_steps(setup.run)),
         comm_(*setup.session, static_cast<int>(setup.run.pp)),
@@ -46,6 +51,7 @@ class CpuRunner final : public Runner {
     setup.session->funnel([&] { load(setup); });
     report_.load_seconds = since(start);
     setup.session->watch(setup.run.timeout, comm_.stage());
+    map_peer_memory();
     if (setup.run.selfcheck) prove();
   }
 
@@ -75,12 +81,14 @@ class CpuRunner final : public Runner {
     check_campaign(campaign, graph_cap_);
     ctx_.campaign = campaign;
     ctx_.fault = fault;
+    map_peer_memory();
   }
   RunnerCapacity capacity() const override { return capacity_; }
   RunnerReport report() const override {
     RunnerReport report = report_;
     report.campaign = ctx_.counts;
     report.health = ctx_.health;
+    report.exchange_bytes = comm_.peers() == nullptr ? 0 : comm_.peers()->bytes();
     report.stage = comm_.stage();
     report.stage_rank = comm_.rank();
     report.scratch_bytes = ctx_.scratch.capacity_bytes();
@@ -110,6 +118,18 @@ class CpuRunner final : public Runner {
     cache.bind(cache_memory_.data());
     model_ = std::make_unique<Model<cpu::Context, Act>>(config_, stage_, bind_weights(config_, stage_, tensors_),
                                                         std::move(cache));
+  }
+
+  /// Exchange memory for the largest step, before the first that needs it.
+  void map_peer_memory() {
+    const bool wanted = ctx_.campaign.ar_int8 && transport_ != Transport::kMpi;
+    if (comm_.size() == 1 || (!wanted && transport_ != Transport::kIpc)) return;
+    const int64_t tokens = std::max(largest_step(prefill_chunk_, capacity_.slots, capacity_.max_seq_len), kProbeTokens);
+    const bool mapped = comm_.map_peer_memory(tokens * config_.hidden_size / int8::kBlock, timeout_);
+    if (!mapped && transport_ == Transport::kIpc) {
+      throw Error(Code::kEnvironment, "--transport ipc needs all ranks of a stage on one host, with shared memory");
+    }
+    if (is_root()) log::debug("int8 sums go {}", mapped ? "through the memory of the peers" : "by messages");
   }
 
   /// 0xff bytes are NaN in every row format that is kept as floats: a row read before it was written shows.
@@ -162,7 +182,9 @@ class CpuRunner final : public Runner {
   ModelConfig config_;
   RunnerCapacity capacity_;
   StreamTap tap_;
-  int64_t graph_cap_;
+  int64_t graph_cap_, prefill_chunk_;
+  Transport transport_;
+  double timeout_;
   OnNan on_nan_;
   int64_t verified_steps_;  ///< --verify replicas
   int64_t steps_ = 0;

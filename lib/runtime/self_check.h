@@ -13,6 +13,7 @@
 #include "comm/mpi_session.h"
 #include "layers/reduction_gate.h"
 #include "model/batch.h"
+#include "model/memory_plan.h"
 #include "runtime/runner_impl.h"
 
 namespace octet {
@@ -34,9 +35,6 @@ std::string engagement_text(const CampaignOptions& campaign, const CampaignCount
 /// Error{kSelfCheck} for logits or codes beyond the bounds above, or, without int8, for any difference.
 void check_probe(const CampaignOptions& campaign, std::span<const float> plain, std::span<const float> other,
                  const HealthBySite& health);
-
-/// The largest prompt of the probe: every rank gets rows of a shared mix.
-inline constexpr int64_t kProbeTokens = 16;
 
 /// Collective. Runs before the first step; leaves tokens in slot 0 and its pages, which the caller clears.
 template <class Ctx, class Act>
