@@ -51,8 +51,8 @@ int run_on_ranks(const Invocation& invocation, comm::MpiSession& session) {
     return static_cast<int>(e.code());
   } catch (const std::exception& thrown) {
     const Error e = comm::MpiSession::as_error(thrown);
-    // A rank that was stopped and is told to end wakes up with an error of its own; the hang has been reported.
-    if (session.hang_was_reported()) session.abort(Code::kWatchdog);
+    // Ranks that waited in vain fail together, and the one they waited for may wake up with an error of its own.
+    if (e.code() == Code::kWatchdog || session.hang_was_reported()) session.end_hanging(message_of(e));
     const auto code = session.meet_failing(e.code());
     if (!code) {
       print_message(fmt::format("rank {}: {}", session.rank(), message_of(e)));

@@ -161,6 +161,11 @@ bool MpiSession::hang_was_reported() const {
   return watchdog_ && watchdog_->has_spoken();
 }
 
+void MpiSession::end_hanging(const std::string& sentence) {
+  if (watchdog_) watchdog_->end_hanging(sentence);
+  abort(Code::kWatchdog);  // not reached: a wait that ends in time has a watchdog beside it
+}
+
 void MpiSession::abort(Code code) {
   MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
   std::exit(static_cast<int>(code));  // not reached: MPI_Abort does not return, but is not declared so

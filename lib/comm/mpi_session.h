@@ -80,6 +80,8 @@ class MpiSession {
   void watch(double timeout_seconds, int stage = 0);
   /// Whether a rank of this host has said that the run hangs, and the run is being ended.
   bool hang_was_reported() const;
+  /// Ends this process with 8 at once; the sentence is printed unless a rank of this host has printed another one.
+  [[noreturn]] void end_hanging(const std::string& sentence);
   /// Null before watch(), and with one rank.
   Watchdog* watchdog() const { return watchdog_.get(); }
 

@@ -7,6 +7,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <exception>
 #include <new>
 #include <utility>
 
@@ -36,7 +37,9 @@ struct PeerMemory::Window {
   std::vector<std::byte*> segments;
 
   Window() = default;
+  /// Freeing is collective: not while an error unwinds, for the other ranks may never come. Such a process ends.
   ~Window() {  // a destructor never throws: the status is ignored
+    if (std::uncaught_exceptions() > 0) return;
     if (win != MPI_WIN_NULL) MPI_Win_free(&win);
   }
   Window(const Window&) = delete;

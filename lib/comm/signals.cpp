@@ -99,18 +99,18 @@ void Barrier::give_up(Phase phase, int channel, const std::optional<Site>& site)
     peer->gave_up.value.compare_exchange_strong(nobody, static_cast<uint32_t>(rank_) + 1);
   }
   if (absent.empty()) {  // they came while this rank was leaving
-    throw Error(Code::kWatchdog, fmt::format("rank {} leaves an int8 all-reduce{}: rank {} gave up waiting in it",
-                                             rank_, place_of(site), first - 1));
+    throw Error(Code::kWatchdog,
+                fmt::format("an int8 all-reduce{} ends because rank {} gave up waiting in it (rank {})", place_of(site),
+                            first - 1, rank_));
   }
   const auto seen =
       signals_[static_cast<size_t>(rank_)]->arrived[static_cast<int>(phase)][channel][absent.front()].value.load(
           std::memory_order_relaxed);
-  throw Error(
-      Code::kWatchdog,
-      fmt::format("rank {} waits in an int8 all-reduce{} for {}: not come to its {} within {:.1f} s (channel {}, "
-                  "epoch {} expected, {} seen)",
-                  rank_, place_of(site), rank_list(absent), phase_name(phase), timeout_.count(), channel, epoch_,
-                  seen));
+  throw Error(Code::kWatchdog,
+              fmt::format("an int8 all-reduce{} waits for {}: not come to its {} within {:.1f} s (rank {}, channel {}, "
+                          "epoch {} expected, {} seen)",
+                          place_of(site), rank_list(absent), phase_name(phase), timeout_.count(), rank_, channel,
+                          epoch_, seen));
 }
 
 }  // namespace octet::comm

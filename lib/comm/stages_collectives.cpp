@@ -1,5 +1,6 @@
 // Pipeline stages over MPI: who belongs to which, and what goes from one to the next.
 #include <algorithm>
+#include <exception>
 #include <limits>
 
 #include "base/error.h"
@@ -45,6 +46,7 @@ Communicator::Communicator(MpiSession& session, int stages)
 
 Communicator::~Communicator() {  // a destructor never throws: statuses are ignored
   peers_.reset();
+  if (std::uncaught_exceptions() > 0) return;  // the other ranks may never come, and this one ends
   if (handle_->owned) MPI_Comm_free(&handle_->ranks);
 }
 

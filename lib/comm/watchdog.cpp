@@ -168,6 +168,20 @@ std::vector<RankView> Watchdog::look() const {
   return ranks;
 }
 
+bool Watchdog::claim_the_word() {
+  int32_t nobody = -1;
+  return node_[0]->speaker.compare_exchange_strong(nobody, own_->world_rank.load());
+}
+
+void Watchdog::end_hanging(const std::string& sentence) {
+  if (claim_the_word()) {
+    say(sentence);
+  } else {
+    std::this_thread::sleep_for(kSpeakingTime);
+  }
+  end_process();
+}
+
 /// True when this rank has printed the message.
 bool Watchdog::speak_if_hanging(Seconds waited) {
   for (const Breadcrumbs* rank : node_) {
@@ -176,8 +190,7 @@ bool Watchdog::speak_if_hanging(Seconds waited) {
   const std::vector<RankView> ranks = look();
   const bool here = culprit_is_here(ranks, own_index_) || ranks.size() == static_cast<size_t>(world_);
   if (!here && waited < kForeignPatience * timeout_) return false;
-  int32_t nobody = -1;
-  if (!node_[0]->speaker.compare_exchange_strong(nobody, ranks[own_index_].rank)) return false;
+  if (!claim_the_word()) return false;
   say(hang_message(ranks, own_index_, world_, waited.count()));
   return true;
 }

@@ -41,6 +41,8 @@ class Watchdog {
 
   /// Whether a rank of this node has printed the message.
   bool has_spoken() const { return node_[0]->speaker.load(std::memory_order_acquire) >= 0; }
+  /// For a rank that has waited in vain: one of them prints its sentence, all end.
+  [[noreturn]] void end_hanging(const std::string& sentence);
 
   /// A collective's life: entered and left. Null: nobody watches.
   class Trail {
@@ -83,6 +85,7 @@ class Watchdog {
   Seconds patience() const;
   std::vector<RankView> look() const;
   bool speak_if_hanging(Seconds waited);
+  bool claim_the_word();
 
   std::unique_ptr<Window> window_;  ///< the mapped memory
   std::vector<Breadcrumbs*> node_;  ///< of this node's ranks

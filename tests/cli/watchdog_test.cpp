@@ -111,6 +111,35 @@ TEST(Watchdog, WorksWhenRankZeroIsStopped) {
   expect_a_stopped_rank_is_named(4, 0);
 }
 
+/// Through peer memory the sum itself has the time-out, and knows its phase.
+TEST(Int8Timeout, NamesAStoppedRankItsPhaseAndEpoch) {
+  for (const int victim : {0, 2}) {
+    LongRun run(4, "1.5", "--ar-int8 --ar-int8-min-tokens 1 --graph-cap 0");
+    run.send(victim, SIGSTOP);
+    const auto stopped = std::chrono::steady_clock::now();
+    const Outcome& outcome = run.wait();
+    EXPECT_LT(std::chrono::steady_clock::now() - stopped, 12s);
+    EXPECT_EQ(outcome.code, 8) << outcome.err;
+    ASSERT_EQ(messages(outcome).size(), 1u) << outcome.err;
+    const std::string message = messages(outcome)[0];
+    // In the sum, or, if it was stopped elsewhere, by the watchdog.
+    const bool by_the_sum =
+        message.find("waits for rank " + std::to_string(victim) + ": not come to its") != message.npos;
+    const bool by_the_watchdog = message.find("octet: rank " + std::to_string(victim) + " ") == 0;
+    EXPECT_TRUE(by_the_sum || by_the_watchdog) << message;
+    std::this_thread::sleep_for(500ms);
+    EXPECT_EQ(run.left(), 0u);
+  }
+}
+
+TEST(Int8Timeout, ADelayBelowItChangesNothing) {
+  LongRun run(2, "5", "--ar-int8 --ar-int8-min-tokens 1 --graph-cap 0");
+  run.send(1, SIGSTOP);
+  std::this_thread::sleep_for(1s);
+  run.send(1, SIGCONT);
+  EXPECT_EQ(run.wait().code, 0);
+}
+
 TEST(Watchdog, NamesAStoppedRankOfAnyStage) {
   expect_a_stopped_rank_is_named(4, 0, "--pp 2");
   expect_a_stopped_rank_is_named(4, 3, "--pp 2");
