@@ -94,6 +94,9 @@ int stages(const cpu::Context&);
 void all_reduce(cpu::Context&, Mat<float> x, std::optional<Site> site = {});
 void all_reduce(cpu::Context&, Mat<bf16> x, std::optional<Site> site = {});
 
+/// Whether all_reduce sends every addend to every rank (elements <= 2^13), instead of shares and then their sums.
+bool is_one_shot(int64_t elements);
+
 /// out = the sum over the stage's ranks of x as int8 codes, the same bytes on every rank. Each rank encodes its x by
 /// blocks of 32; the owner of a block (share_of the T * D / 32 blocks) adds the decoded addends in rank order in fp64
 /// and encodes the sum again; everyone copies the owner's bytes. A block's result depends on nothing but the ranks'

@@ -33,7 +33,7 @@ void reduce_slice(cpu::Context& ctx, T* x, int64_t n) {
   const int64_t R = ctx.comm->size();
   const auto scope = ctx.scratch_scope();
   const auto bytes = [](int64_t elements) { return static_cast<int>(elements * static_cast<int64_t>(sizeof(T))); };
-  if (n <= kOneShotElements) {
+  if (is_one_shot(n)) {
     Vec<T> all = ctx.alloc<T>(R * n);
     check(MPI_Allgather(x, bytes(n), MPI_BYTE, all.data, bytes(n), MPI_BYTE, world), "all-reduce (gather)");
     sum_in_rank_order(x, all.data, R, n);
@@ -70,6 +70,10 @@ int ranks(const cpu::Context& ctx) {
 }
 int rank(const cpu::Context& ctx) {
   return ctx.comm == nullptr ? 0 : ctx.comm->rank();
+}
+
+bool is_one_shot(int64_t elements) {
+  return elements <= kOneShotElements;
 }
 
 int stages(const cpu::Context& ctx) {
