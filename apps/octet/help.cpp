@@ -25,6 +25,20 @@ constexpr std::string_view kSharedNotes =
     "Every option can also stand in the --config file (max_batch: 8) or in the environment (OCTET_MAX_BATCH=8);\n"
     "flags win over variables, variables over the file. Ranks: 1, 2, 4 or 8, by mpirun; without it, one.\n";
 
+constexpr std::string_view kAbNotes =
+    "An arm's flags are ar_int8, ar_int8_min_tokens=N, mhc_post_sqrsum, mhc_prenorm_shard,\n"
+    "mhc_prenorm_shard_min_tokens=N; the others have their defaults. The first arm is the reference; without an arm\n"
+    "called control, one is put first. The reference also runs as the hidden arm null: when it differs from itself\n"
+    "there is no verdict. The exit code is 0 whatever the verdict.\n"
+    "Every option can also stand in the --config file (repeat: 10) or in the environment (OCTET_REPEAT=10).\n";
+
+constexpr CommandText kAbText = {
+    "compare the campaign's flags in one process: prefill, decode or generate",
+    "  mpirun -np 8 octet ab prefill -m MODEL --arm control: --arm int8:ar_int8 --lengths 8192 --json ab.json\n"
+    "  mpirun -np 8 octet ab decode -m MODEL --arm int8:ar_int8,ar_int8_min_tokens=1 --concurrency 1,4\n"
+    "  mpirun -np 8 octet ab generate -m MODEL --arm int8:ar_int8 -i prompts.jsonl --max-tokens 64\n",
+    kAbNotes};
+
 CommandText command_text(Command command) {
   switch (command) {
     case Command::kGenerate:
@@ -38,6 +52,7 @@ CommandText command_text(Command command) {
               "  mpirun -np 8 octet score -m MODEL -i pairs.jsonl -o scores.jsonl\n"
               "  octet score -m MODEL -i pairs.jsonl -o scores.jsonl --dump-logits logits.safetensors --split 1\n",
               kSharedNotes};
+    case Command::kAb: return kAbText;
     case Command::kRender:
       return {"the exact text and token ids that a line feeds the model",
               "  octet render -m MODEL -i prompts.jsonl\n"

@@ -36,6 +36,7 @@ std::string message_of(const Error& e) {
 int (*work_of_ranks(Command command))(const Options&, comm::MpiSession&) {
   switch (command) {
     case Command::kScore: return run_score;
+    case Command::kAb: return run_ab;
     case Command::kDoctor: return run_doctor;
     case Command::kReplay: return run_replay;
     default: return run_generate;
@@ -69,6 +70,7 @@ int (*work_for_one(Command command))(const Options&) {
     case Command::kGenerate:
     case Command::kDoctor:
     case Command::kReplay:
+    case Command::kAb:
     case Command::kScore: return nullptr;
     case Command::kRender: return run_render;
     case Command::kInspect: return run_inspect;

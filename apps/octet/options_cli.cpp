@@ -95,10 +95,15 @@ std::vector<Setting> FlagParser::settings(const std::vector<OptionRow>& rows) co
     const CLI::Option* option = bound.at(row.info.name);
     if (option->count() == 0) continue;
     const std::string name(row.info.name);
-    if (option->count() > 1) throw Error(Code::kUsage, fmt::format("{} is given more than once", flag_name(name)));
-    const std::string& text = option->results().back();
-    if (looks_like_flag(text)) {
-      throw Error(Code::kUsage, fmt::format("{} has no value before '{}'", flag_name(name), text));
+    if (option->count() > 1 && !row.info.repeats) {
+      throw Error(Code::kUsage, fmt::format("{} is given more than once", flag_name(name)));
+    }
+    std::string text;
+    for (const std::string& given : option->results()) {
+      if (looks_like_flag(given)) {
+        throw Error(Code::kUsage, fmt::format("{} has no value before '{}'", flag_name(name), given));
+      }
+      text += text.empty() ? given : ";" + given;
     }
     found.push_back({name, text, Origin::kFlag, flag_name(name)});
   }
@@ -151,11 +156,14 @@ const Setting* find_setting(const std::vector<Setting>& settings, std::string_vi
   return found == settings.end() ? nullptr : &*found;
 }
 
-/// The arguments with a flag before replay's RUN.json, the only one that may stand without.
+/// The arguments with a flag before replay's RUN.json and ab's mode, which may stand without.
 std::vector<const char*> named_arguments(Command command, std::span<const char* const> words) {
   std::vector<const char*> arguments;
   for (size_t i = 0; i < words.size(); ++i) {
-    if (command == Command::kReplay && i == 1 && words[i][0] != '-') arguments.push_back("--record");
+    if (i == 1 && words[i][0] != '-') {
+      if (command == Command::kReplay) arguments.push_back("--record");
+      if (command == Command::kAb) arguments.push_back("--mode");
+    }
     arguments.push_back(words[i]);
   }
   return arguments;

@@ -26,6 +26,7 @@ struct OptionInfo {
   std::string_view alias = {};   ///< second spelling of the flag
   Range range = {};
   bool required = false;
+  bool repeats = false;  ///< the flag may be given again; its texts are one text, with ; between them
 };
 
 }  // namespace octet

@@ -2,6 +2,7 @@
 // flags, OCTET_* variables and YAML keys (resolve.cpp), to print the help and to show resolved values.
 #pragma once
 
+#include "options/lists/ab_list.h"
 #include "options/lists/generate_list.h"
 #include "options/lists/render_list.h"
 #include "options/lists/run_list.h"
@@ -22,6 +23,7 @@ void visit_options(Command command, O& o, Visit&& visit) {
     case Command::kSynth: return visit_synth(o, visit);
     case Command::kPlan: return visit_plan(o, visit);
     case Command::kDoctor: return visit_doctor(o, visit);
+    case Command::kAb: return visit_ab(o, visit);
     case Command::kReplay: return visit_replay(o, visit);
     case Command::kTokenize: return visit_tokenize(o, visit);
     case Command::kParse: return visit_parse(o, visit);

@@ -19,6 +19,7 @@ constexpr std::string_view command_name(Command c) {
     case Command::kPlan: return "plan";
     case Command::kDoctor: return "doctor";
     case Command::kReplay: return "replay";
+    case Command::kAb: return "ab";
     case Command::kTokenize: return "tokenize";
     case Command::kParse: return "parse";
   }
@@ -53,6 +54,9 @@ constexpr std::array<EnumWord<Encoding>, 3> enum_words(Encoding) {
 }
 constexpr std::array<EnumWord<ProgressStyle>, 3> enum_words(ProgressStyle) {
   return {{{"auto", ProgressStyle::kAuto}, {"bar", ProgressStyle::kBar}, {"none", ProgressStyle::kNone}}};
+}
+constexpr std::array<EnumWord<AbMode>, 3> enum_words(AbMode) {
+  return {{{"prefill", AbMode::kPrefill}, {"decode", AbMode::kDecode}, {"generate", AbMode::kGenerate}}};
 }
 constexpr std::array<EnumWord<OnNan>, 2> enum_words(OnNan) {
   return {{{"stop", OnNan::kStop}, {"item-error", OnNan::kItemError}}};

@@ -72,8 +72,19 @@ void read_value(const Setting& s, const OptionInfo&, bool& out) {
 }
 
 void read_value(const Setting& s, const OptionInfo& info, std::string& out) {
-  if (s.text.empty()) refuse(s, info.value == "DIR" ? "a folder" : "a file");
+  const bool is_file = info.value.find("FILE") != info.value.npos || info.value.ends_with(".json");
+  if (s.text.empty()) refuse(s, info.value == "DIR" ? "a folder" : is_file ? "a file" : info.value);
   out = s.text;
+}
+
+void read_value(const Setting& s, const OptionInfo& info, std::vector<int64_t>& out) {
+  std::vector<int64_t> values;
+  Setting item = s;
+  for (size_t begin = 0; begin <= s.text.size(); begin += item.text.size() + 1) {
+    item.text = s.text.substr(begin, s.text.find(',', begin) - begin);
+    read_number(item, info.range, "whole numbers with commas between them,", values.emplace_back());
+  }
+  out = std::move(values);
 }
 
 template <class E>
@@ -108,6 +119,10 @@ std::string value_text(const T& value) {
       if (known == value) return std::string(word);
     }
     return "";
+  } else if constexpr (std::same_as<T, std::vector<int64_t>>) {
+    std::string list;
+    for (const int64_t item : value) list += fmt::format("{}{}", list.empty() ? "" : ",", item);
+    return list;
   } else {
     return fmt::format("{}", value);
   }
@@ -124,11 +139,22 @@ std::vector<std::string_view> words_of(const T&) {
   return words;
 }
 
+template <class T>
+OptionRow row_of(T& member, const OptionInfo& info) {
+  return {.info = info,
+          .is_switch = std::same_as<T, bool>,
+          .words = words_of(member),
+          .set = [&member, info](const Setting& s) { read_value(s, info, member); },
+          .text = [&member] { return value_text(member); }};
+}
+
 void require_all(const std::vector<OptionRow>& rows, Command command) {
   std::string missing;
   for (const OptionRow& row : rows) {
     if (!row.info.required || !row.text().empty()) continue;
-    missing += fmt::format("{}{} {}", missing.empty() ? "" : ", ", flag_name(row.info.name), row.info.value);
+    std::string value(row.info.value);
+    for (const std::string_view word : row.words) value += fmt::format("{}{}", value.empty() ? "" : "|", word);
+    missing += fmt::format("{}{} {}", missing.empty() ? "" : ", ", flag_name(row.info.name), value);
   }
   if (missing.empty()) return;
   throw Error(Code::kUsage, fmt::format("{0} needs {1} (see octet {0} --help)", command_name(command), missing));
@@ -136,15 +162,17 @@ void require_all(const std::vector<OptionRow>& rows, Command command) {
 
 }  // namespace
 
+OptionRow option_row(bool& member, const OptionInfo& info) {
+  return row_of(member, info);
+}
+
+OptionRow option_row(int64_t& member, const OptionInfo& info) {
+  return row_of(member, info);
+}
+
 std::vector<OptionRow> option_rows(Command command, Options& o) {
   std::vector<OptionRow> rows;
-  visit_options(command, o, [&rows]<class T>(T& member, const OptionInfo& info) {
-    rows.push_back({.info = info,
-                    .is_switch = std::same_as<T, bool>,
-                    .words = words_of(member),
-                    .set = [&member, info](const Setting& s) { read_value(s, info, member); },
-                    .text = [&member] { return value_text(member); }});
-  });
+  visit_options(command, o, [&rows](auto& member, const OptionInfo& info) { rows.push_back(row_of(member, info)); });
   return rows;
 }
 

@@ -32,6 +32,10 @@ struct OptionRow {
   std::function<std::string()> text;        ///< present value; empty when there is none
 };
 
+/// The row of one member; `member` must outlive it.
+OptionRow option_row(bool& member, const OptionInfo& info);
+OptionRow option_row(int64_t& member, const OptionInfo& info);
+
 /// The options of a command in the order of its help; rows refer to `o`, which must outlive them.
 std::vector<OptionRow> option_rows(Command command, Options& o);
 

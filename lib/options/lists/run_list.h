@@ -24,11 +24,12 @@ void visit_files(Part& part, std::string_view input_help, std::string_view outpu
   visit(part.force, OptionInfo{.name = "force", .group = "Files", .help = "overwrite existing output files"});
 }
 
-/// The campaign's flags, alike wherever layers run.
-template <class O, class Visit>
-void visit_campaign(O& o, Visit&& visit) {
-  auto& c = o.run.campaign;
-  constexpr std::string_view kGroup = "Campaign";
+inline constexpr std::string_view kCampaignGroup = "Campaign";
+
+/// The campaign's flags, in options and in the arms of octet ab.
+template <class C, class Visit>
+void visit_campaign_flags(C& c, Visit&& visit) {
+  constexpr std::string_view kGroup = kCampaignGroup;
   visit(c.ar_int8, OptionInfo{.name = "ar_int8",
                               .group = kGroup,
                               .help = "sum the layers' partial results as int8 codes in steps that are large enough"});
@@ -48,9 +49,15 @@ void visit_campaign(O& o, Visit&& visit) {
                                                    .value = "N",
                                                    .help = "tokens of the smallest step whose mix is shared",
                                                    .range = kFromOne});
+}
+
+/// The campaign's flags and what bounds them, alike wherever layers run.
+template <class O, class Visit>
+void visit_campaign(O& o, Visit&& visit) {
+  visit_campaign_flags(o.run.campaign, visit);
   visit(o.run.graph_cap,
         OptionInfo{.name = "graph_cap",
-                   .group = kGroup,
+                   .group = kCampaignGroup,
                    .value = "N",
                    .help = "tokens of the largest step that may be a captured graph; below both thresholds; 0: none",
                    .range = {.least = 0}});
