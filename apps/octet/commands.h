@@ -13,6 +13,8 @@ int run_generate(const Options&, comm::MpiSession&);
 int run_score(const Options&, comm::MpiSession&);
 /// Compares arms of campaign flags with one another; every rank calls it. 0 whatever the verdict.
 int run_ab(const Options&, comm::MpiSession&);
+/// Times the sums of a layer's ranks; every rank calls it.
+int run_bench(const Options&, comm::MpiSession&);
 /// What the lines of a file feed the model, as text and token ids; one process, no MPI.
 int run_render(const Options&);
 /// Prints the tensors of a checkpoint from the headers alone; one process, no MPI.

@@ -39,6 +39,12 @@ constexpr CommandText kAbText = {
     "  mpirun -np 8 octet ab generate -m MODEL --arm int8:ar_int8 -i prompts.jsonl --max-tokens 64\n",
     kAbNotes};
 
+constexpr CommandText kBenchText = {
+    "time the sums of a layer's ranks by size and form",
+    "  mpirun -np 8 octet bench reduce\n"
+    "  mpirun -np 8 octet bench reduce --tokens 2048,8192 --transport mpi --json reduce.json\n",
+    "Needs two ranks or more and no model. Times are the slowest rank's; the error is against an fp64 sum.\n"};
+
 CommandText command_text(Command command) {
   switch (command) {
     case Command::kGenerate:
@@ -53,6 +59,7 @@ CommandText command_text(Command command) {
               "  octet score -m MODEL -i pairs.jsonl -o scores.jsonl --dump-logits logits.safetensors --split 1\n",
               kSharedNotes};
     case Command::kAb: return kAbText;
+    case Command::kBench: return kBenchText;
     case Command::kRender:
       return {"the exact text and token ids that a line feeds the model",
               "  octet render -m MODEL -i prompts.jsonl\n"

@@ -37,6 +37,7 @@ int (*work_of_ranks(Command command))(const Options&, comm::MpiSession&) {
   switch (command) {
     case Command::kScore: return run_score;
     case Command::kAb: return run_ab;
+    case Command::kBench: return run_bench;
     case Command::kDoctor: return run_doctor;
     case Command::kReplay: return run_replay;
     default: return run_generate;
@@ -71,6 +72,7 @@ int (*work_for_one(Command command))(const Options&) {
     case Command::kDoctor:
     case Command::kReplay:
     case Command::kAb:
+    case Command::kBench:
     case Command::kScore: return nullptr;
     case Command::kRender: return run_render;
     case Command::kInspect: return run_inspect;

@@ -156,13 +156,14 @@ const Setting* find_setting(const std::vector<Setting>& settings, std::string_vi
   return found == settings.end() ? nullptr : &*found;
 }
 
-/// The arguments with a flag before replay's RUN.json and ab's mode, which may stand without.
+/// The arguments with a flag before replay's RUN.json, ab's mode and bench's target, which may stand without.
 std::vector<const char*> named_arguments(Command command, std::span<const char* const> words) {
   std::vector<const char*> arguments;
   for (size_t i = 0; i < words.size(); ++i) {
     if (i == 1 && words[i][0] != '-') {
       if (command == Command::kReplay) arguments.push_back("--record");
       if (command == Command::kAb) arguments.push_back("--mode");
+      if (command == Command::kBench) arguments.push_back("--target");
     }
     arguments.push_back(words[i]);
   }

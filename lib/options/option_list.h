@@ -24,6 +24,7 @@ void visit_options(Command command, O& o, Visit&& visit) {
     case Command::kPlan: return visit_plan(o, visit);
     case Command::kDoctor: return visit_doctor(o, visit);
     case Command::kAb: return visit_ab(o, visit);
+    case Command::kBench: return visit_bench(o, visit);
     case Command::kReplay: return visit_replay(o, visit);
     case Command::kTokenize: return visit_tokenize(o, visit);
     case Command::kParse: return visit_parse(o, visit);

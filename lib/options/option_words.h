@@ -20,6 +20,7 @@ constexpr std::string_view command_name(Command c) {
     case Command::kDoctor: return "doctor";
     case Command::kReplay: return "replay";
     case Command::kAb: return "ab";
+    case Command::kBench: return "bench";
     case Command::kTokenize: return "tokenize";
     case Command::kParse: return "parse";
   }
@@ -57,6 +58,9 @@ constexpr std::array<EnumWord<ProgressStyle>, 3> enum_words(ProgressStyle) {
 }
 constexpr std::array<EnumWord<AbMode>, 3> enum_words(AbMode) {
   return {{{"prefill", AbMode::kPrefill}, {"decode", AbMode::kDecode}, {"generate", AbMode::kGenerate}}};
+}
+constexpr std::array<EnumWord<BenchTarget>, 1> enum_words(BenchTarget) {
+  return {{{"reduce", BenchTarget::kReduce}}};
 }
 constexpr std::array<EnumWord<OnNan>, 2> enum_words(OnNan) {
   return {{{"stop", OnNan::kStop}, {"item-error", OnNan::kItemError}}};

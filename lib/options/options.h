@@ -6,7 +6,8 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
+
+#include "options/tool_options.h"
 
 namespace octet {
 
@@ -25,8 +26,6 @@ enum class Effort { kLow, kHigh, kMax };
 /// folder.
 enum class Encoding { kAuto, kV4, k0731 };
 enum class ProgressStyle { kAuto, kBar, kNone };
-/// What octet ab times.
-enum class AbMode { kPrefill, kDecode, kGenerate };
 
 /// What is done with a batch whose values stopped being finite: end the run, or only its items.
 enum class OnNan { kStop, kItemError };
@@ -112,66 +111,6 @@ struct RenderOptions {
   bool force = false;  ///< overwrite an existing output
 };
 
-/// `octet synth`.
-struct SynthOptions {
-  std::string config;  ///< a config.json
-  uint64_t seed = 0;
-  std::string output;  ///< folder to write
-};
-
-/// `octet tokenize`.
-struct TokenizeOptions {
-  std::string input;        ///< JSONL or "-"
-  std::string output;       ///< JSONL or "-"
-  bool force = false;       ///< overwrite an existing output
-  bool decode = false;      ///< ids to text instead
-  bool plain_text = false;  ///< special tokens written in a text are text
-};
-
-/// `octet parse`.
-struct ParseOptions {
-  std::string input;   ///< JSONL or "-"
-  std::string output;  ///< JSONL or "-"
-  bool force = false;  ///< overwrite an existing output
-};
-
-/// `octet plan`.
-struct PlanOptions {
-  int64_t ranks = 8;
-  double card_gib = 80;  ///< memory of a rank
-  bool json = false;
-};
-
-/// `octet doctor`.
-struct DoctorOptions {
-  std::string model;  ///< empty: the model is not looked at
-  bool json = false;
-};
-
-/// `octet replay`.
-struct ReplayOptions {
-  std::string record;  ///< OUT.run.json of an earlier run
-  std::string output;  ///< empty: the record's own
-  bool force = false;
-};
-
-/// `octet ab`. Not in the list of options: the arms' campaign flags, which stand in `arms`.
-struct AbOptions {
-  std::optional<AbMode> mode;
-  std::string arms;                            ///< NAME:FLAG=VALUE,... with ; or blanks between them (ab_arms.h)
-  std::string json;                            ///< result file, empty for none
-  bool force = false;                          ///< overwrite an existing result
-  int64_t repeat = 10;                         ///< counted repetitions of each length or concurrency
-  int64_t graph_cap = 0;                       ///< as RunOptions'; its own default lets arms have any threshold
-  uint64_t seed = 0;                           ///< of the prompts of prefill and decode
-  std::vector<int64_t> lengths = {256, 1024};  ///< prefill: tokens of a prompt
-  int64_t context = 1024;                      ///< decode: tokens of each sequence before the first step
-  std::vector<int64_t> concurrency = {1, 4};   ///< decode: sequences
-  int64_t steps = 32;                          ///< decode: timed steps
-  std::string input;                           ///< generate: prompts
-  int64_t max_tokens = 64;                     ///< generate: of lines without their own
-};
-
 struct Options {
   /// By name, where the value was written: "--max-batch", "OCTET_MAX_BATCH" or "run.yaml:3"; absent for defaults.
   std::map<std::string, std::string> places;
@@ -189,12 +128,26 @@ struct Options {
   TokenizeOptions tokenize;
   ParseOptions parse;
   AbOptions ab;
+  BenchOptions bench;
 };
 
 /// What the program is asked to do; each command has its own list of options (option_list.h).
-enum class Command { kGenerate, kScore, kRender, kInspect, kSynth, kTokenize, kParse, kPlan, kDoctor, kReplay, kAb };
+enum class Command {
+  kGenerate,
+  kScore,
+  kRender,
+  kInspect,
+  kSynth,
+  kTokenize,
+  kParse,
+  kPlan,
+  kDoctor,
+  kReplay,
+  kAb,
+  kBench
+};
 inline constexpr Command kCommands[] = {Command::kGenerate, Command::kScore,  Command::kAb,       Command::kRender,
                                         Command::kInspect,  Command::kSynth,  Command::kTokenize, Command::kParse,
-                                        Command::kPlan,     Command::kDoctor, Command::kReplay};
+                                        Command::kPlan,     Command::kDoctor, Command::kReplay,   Command::kBench};
 
 }  // namespace octet

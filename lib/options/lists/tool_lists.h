@@ -64,6 +64,46 @@ void visit_plan(O& o, Visit&& visit) {
 }
 
 template <class O, class Visit>
+void visit_bench(O& o, Visit&& visit) {
+  auto& b = o.bench;
+  constexpr std::string_view kGroup = "Measuring";
+  visit(b.target, OptionInfo{.name = "target",
+                             .group = kGroup,
+                             .help = "what is timed: the sums of a layer's ranks; may stand without its flag",
+                             .required = true});
+  visit(b.tokens,
+        OptionInfo{.name = "tokens", .group = kGroup, .value = "N,N,...", .help = "rows of a sum", .range = kFromOne});
+  visit(b.hidden, OptionInfo{.name = "hidden",
+                             .group = kGroup,
+                             .value = "N",
+                             .help = "columns of a sum, a multiple of 32",
+                             .range = {.least = 32}});
+  visit(b.repeat, OptionInfo{.name = "repeat",
+                             .group = kGroup,
+                             .value = "N",
+                             .help = "counted repetitions of every size and form, after one that is not",
+                             .range = kFromOne});
+  visit(b.seed, OptionInfo{.name = "seed", .group = kGroup, .value = "N", .help = "seed of the random addends"});
+  visit(b.json,
+        OptionInfo{.name = "json", .group = "Files", .value = "FILE", .help = "the figures as JSON", .absent = "none"});
+  visit(b.force, OptionInfo{.name = "force", .group = "Files", .help = "overwrite an existing result"});
+  visit(o.run.transport, OptionInfo{.name = "transport", .group = "Running", .help = "how ranks exchange int8 sums"});
+  visit(o.run.timeout, OptionInfo{.name = "timeout",
+                                  .group = "Running",
+                                  .value = "S",
+                                  .help = "seconds a rank may keep the others waiting before the run ends with 8",
+                                  .range = {.least = 0, .above_least = true}});
+  visit(o.log_level, OptionInfo{.name = "log_level",
+                                .group = "Running",
+                                .help = "least important lines shown on stderr; -q is warn, -v is debug"});
+  visit(o.config, OptionInfo{.name = "config",
+                             .group = "Running",
+                             .value = "FILE.yaml",
+                             .help = "read options from a YAML file",
+                             .absent = "none"});
+}
+
+template <class O, class Visit>
 void visit_doctor(O& o, Visit&& visit) {
   visit(o.doctor.model, OptionInfo{.name = "model",
                                    .group = "Files",
