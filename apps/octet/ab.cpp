@@ -165,6 +165,10 @@ int run_ab(const Options& options, comm::MpiSession& session) {
                                   if (repetition == 0 || repetition == of)
                                     log::info("{}: repetition {} of {}", title, repetition, of);
                                 }};
+    for (const Arm& arm : contest.arms) {
+      steps.use(arm);
+      result.faults.push_back(steps.check());
+    }
     result.cases = measure_all(steps, measuring, prompts, static_cast<TokenId>(in.model.config.eos_token_id));
     add_stages(result, runner->report(), session);
   }

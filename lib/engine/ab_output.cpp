@@ -55,8 +55,7 @@ Json results_json(const ResultCheck& check) {
                        {"kl", check.kl.mean},
                        {"kl_ci95", interval(check.kl)},
                        {"margin_shift", check.margin_shift.mean},
-                       {"margin_shift_ci95", interval(check.margin_shift)},
-                       {"wrong", check.wrong()}});
+                       {"margin_shift_ci95", interval(check.margin_shift)}});
 }
 
 Json arm_json(const AbResult& result, const std::vector<AbCase>& cases, size_t arm) {
@@ -83,7 +82,7 @@ Json compare_json(const AbResult& result, const std::vector<AbCase>& cases, size
   Json json = Json::object(
       {{"arm", result.names[arm]}, {"ttft_delta", change.ttft.mean}, {"ttft_ci95", interval(change.ttft)}});
   if (change.step) json.set("step_delta", change.step->mean).set("step_ci95", interval(*change.step));
-  json.set("results", results_json(change.results));
+  json.set("results", results_json(change.results)).set("wrong", is_wrong(result, arm));
   if (result.mode == AbMode::kGenerate) json.set("tokens", agreement_json(cases[0].arms[arm].agreements));
   return json;
 }
@@ -174,7 +173,7 @@ std::string ab_table(const AbResult& result) {
     if (result.mode != AbMode::kGenerate) continue;
     for (size_t arm = 1; arm + 1 < result.names.size(); ++arm) text += agreement_line(result, one, arm);
   }
-  for (const std::string& name : wrong_arms(result)) text += fmt::format("WRONG: {} (see shift and KL)\n", name);
+  for (const std::string& name : wrong_arms(result)) text += fmt::format("WRONG: {}\n", name);
   const std::optional<std::string> words = verdict(result);
   return text + fmt::format("verdict: {}\n",
                             words.value_or("none: the reference differs from itself (the null arm fails); the machine "

@@ -32,15 +32,27 @@ std::string percent(double share) {
   return fmt::format("{:.{}f}", value, value < 10 ? 1 : 0);
 }
 
-std::string wrong_sentence(const std::string& name, const ResultCheck& check) {
+RoundingBounds bounds_of(const AbResult& result, size_t arm) {
+  const bool int8 = std::any_of(result.cases.begin(), result.cases.end(), [&](const AbCase& one) {
+    return one.arms[arm].counts.int8_sums + one.arms.front().counts.int8_sums > 0;
+  });
+  return int8 ? kInt8Bounds : kPlainBounds;
+}
+
+std::string wrong_sentence(const AbResult& result, size_t arm, const ResultCheck& check) {
+  const std::string& name = result.names[arm];
+  if (arm < result.faults.size() && !result.faults[arm].empty()) {
+    return fmt::format("{} gives wrong results: {}", name, result.faults[arm]);
+  }
+  const RoundingBounds most = bounds_of(result, arm);
   if (check.not_finite > 0) {
     return fmt::format("{} gives wrong results: {} of {} rows of logits are not finite", name, check.not_finite,
                        check.places);
   }
   return fmt::format(
-      "{} gives wrong results: its logits are off by {:.2f} of their norm and by {:.3g} nats (rounding explains {} and "
+      "{} gives wrong results: its logits are off by {:.3g} of their norm and by {:.3g} nats (rounding explains {} and "
       "{}), {:.0f} % of the likeliest tokens agree",
-      name, check.shift, check.kl.mean, kMostRoundingShift, kMostRoundingKl, 100 * check.top1);
+      name, check.shift, check.kl.mean, most.shift, most.kl, 100 * check.top1);
 }
 
 std::string time_sentence(const std::string& name, const std::string& reference, const Estimate& change) {
@@ -73,7 +85,12 @@ ArmChange change_of_arm(const std::vector<AbCase>& cases, size_t arm) {
 bool null_passes(const ArmChange& null_arm) {
   const Estimate& change = null_arm.measure();
   const bool same_time = (change.low <= 0 && change.high >= 0) || std::abs(change.mean) <= kNullMargin;
-  return same_time && !null_arm.results.wrong();
+  return same_time && !null_arm.results.beyond(kPlainBounds);
+}
+
+bool is_wrong(const AbResult& result, size_t arm) {
+  if (arm < result.faults.size() && !result.faults[arm].empty()) return true;
+  return change_of_arm(result.cases, arm).results.beyond(bounds_of(result, arm));
 }
 
 std::string path_text(const CampaignCounts& counts, const std::string& plain) {
@@ -86,7 +103,7 @@ std::string path_text(const CampaignCounts& counts, const std::string& plain) {
 std::vector<std::string> wrong_arms(const AbResult& result) {
   std::vector<std::string> names;
   for (size_t arm = 1; arm < result.names.size(); ++arm) {
-    if (change_of_arm(result.cases, arm).results.wrong()) names.push_back(result.names[arm]);
+    if (is_wrong(result, arm)) names.push_back(result.names[arm]);
   }
   return names;
 }
@@ -98,8 +115,8 @@ std::optional<std::string> verdict(const AbResult& result) {
   for (size_t arm = 1; arm < null_arm; ++arm) {
     const ArmChange change = change_of_arm(result.cases, arm);
     if (!text.empty()) text += "; ";
-    text += change.results.wrong() ? wrong_sentence(result.names[arm], change.results)
-                                   : time_sentence(result.names[arm], result.names.front(), change.measure());
+    text += is_wrong(result, arm) ? wrong_sentence(result, arm, change.results)
+                                  : time_sentence(result.names[arm], result.names.front(), change.measure());
   }
   return text.empty() ? "no arm but the reference was given" : text;
 }

@@ -26,8 +26,12 @@ struct ArmChange {
 /// Pairs are of one repetition; with several cases a repetition counts with the mean of its logarithms.
 ArmChange change_of_arm(const std::vector<AbCase>& cases, size_t arm);
 
-/// The reference against itself: its interval holds 0, or it is within kNullMargin; and its results are not wrong.
+/// The reference against itself: its interval holds 0, or it is within kNullMargin; and its results are the same.
 bool null_passes(const ArmChange& null_arm);
+
+/// Whether the self-check of an arm failed, or its logits are off by more than its rounding explains: kInt8Bounds if it
+/// or the reference had int8 sums, else kPlainBounds.
+bool is_wrong(const AbResult& result, size_t arm);
 
 /// "bf16", or "int8 172/172, fold 172, shard 170": equal texts mean the same path was run.
 std::string path_text(const CampaignCounts& counts, const std::string& plain);

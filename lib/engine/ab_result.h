@@ -40,8 +40,9 @@ struct AbCase {
 
 struct AbResult {
   AbMode mode = AbMode::kPrefill;
-  std::string plain_path;          ///< what a sum is when no flag is on: "bf16", or "fp32" with --numerics exact
-  std::vector<std::string> names;  ///< of the arms: the reference first, the null arm last
+  std::string plain_path;                ///< what a sum is when no flag is on: "bf16", or "fp32" with --numerics exact
+  std::vector<std::string> names;        ///< of the arms: the reference first, the null arm last
+  std::vector<std::string> faults = {};  ///< what the self-check said of each arm, empty: nothing
   std::vector<AbCase> cases;
 };
 

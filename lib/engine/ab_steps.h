@@ -22,6 +22,8 @@ class ArmSteps {
 
   /// From now on steps are this arm's.
   void use(const Arm& arm);
+  /// The self-check of the arm in use; empty when nothing is wrong. Sequences must begin anew.
+  std::string check() { return runner_.check(); }
 
   /// Begins sequence `slot` anew with these tokens, in chunks. On rank 0 the logits after each token from number
   /// `first_row` on are appended to `logits`. Returns the greedy token after the last.

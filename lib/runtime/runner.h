@@ -51,6 +51,9 @@ class Runner {
   /// From the next step on: these flags of the campaign, and in test builds this fault. The same on every rank, between
   /// steps. Error{kUsage} for flags that contradict one another.
   virtual void use(const CampaignOptions& campaign, const std::optional<TestFault>& fault) = 0;
+  /// Collective: the start-up self-check with the flags and the fault in use. The sentence of what is wrong, the same
+  /// on every rank; empty: nothing. Forgets all sequences.
+  virtual std::string check() = 0;
   virtual RunnerReport report() const = 0;
   virtual RunnerCapacity capacity() const = 0;
 };

@@ -83,6 +83,21 @@ class CpuRunner final : public Runner {
     ctx_.fault = fault;
     map_peer_memory();
   }
+  std::string check() override {
+    const CampaignOptions campaign = ctx_.campaign;
+    const CampaignCounts counts = ctx_.counts;
+    std::string sentence;
+    try {
+      SelfCheck<cpu::Context, Act>(ctx_, *model_, config_, capacity_).prove();
+    } catch (const Error& e) {
+      if (e.code() != Code::kSelfCheck) throw;
+      sentence = e.what();
+    }
+    ctx_.campaign = campaign;
+    ctx_.counts = counts;
+    poison_cache();
+    return sentence;
+  }
   RunnerCapacity capacity() const override { return capacity_; }
   RunnerReport report() const override {
     RunnerReport report = report_;

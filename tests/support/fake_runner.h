@@ -37,6 +37,7 @@ class FakeRunner : public Runner {
     return {logits_.data(), static_cast<int64_t>(logits_.size()) / vocab_size_, vocab_size_};
   }
   void use(const CampaignOptions&, const std::optional<TestFault>&) override {}
+  std::string check() override { return ""; }
   RunnerReport report() const override { return {}; }
   RunnerCapacity capacity() const override { return capacity_; }
 

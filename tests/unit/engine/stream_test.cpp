@@ -28,6 +28,7 @@ class NullRunner final : public Runner {
   }
   Mat<const float> logits() const override { return {}; }
   void use(const CampaignOptions&, const std::optional<TestFault>&) override {}
+  std::string check() override { return ""; }
   RunnerReport report() const override { return {}; }
   RunnerCapacity capacity() const override { return capacity_; }
 
