@@ -112,6 +112,9 @@ Json make_run_record(Command command, const Options& options, const RunFacts& fa
        {"command_line", std::move(command_line)},
        {"input", command == Command::kScore ? options.score.input : options.generate.input}});
   set_options(record, command, options);
+  // The form of an int8 run's sums depends on the tokens of a step, and with it the rows on how lines are packed.
+  const CampaignOptions& campaign = options.run.campaign;
+  record.set("rows_depend_on_steps", campaign.ar_int8 && campaign.ar_int8_min_tokens > 1);
   record.set("model", model_object(options.run.model));
   record.set("environment", std::move(environment));
   return record;

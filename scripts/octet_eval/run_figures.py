@@ -98,8 +98,7 @@ def ab_tables(result):
     for row in result["compare"]:
         low, high = row["ttft_ci95"]
         comparisons.append([row["arm"], f"{row['ttft_delta']:+.4g}", f"[{low:+.4g}, {high:+.4g}]"])
-    comparisons.append(["verdict", result.get("verdict") or "none", ""])
-    return [arms, comparisons]
+    return [arms, comparisons, [["verdict"], [result.get("verdict") or "none"]]]
 
 
 def ab_drawing(result):

@@ -62,7 +62,7 @@ class Report(unittest.TestCase):
         self.assertEqual(code, 0)
         self.assertRegex(out, r"bf16 +ipc/bf16 +3 +11.000")
         self.assertRegex(out, r"int8 +-0.25 +\[-0.3, -0.2\]")
-        self.assertRegex(out, r"verdict +int8 is faster")
+        self.assertRegex(out, r"verdict\s+[-| ]*int8 is faster")
         self.assertIn("int8", self.words_of_drawing())
 
     def test_a_failed_null_arm_is_in_the_title(self):

@@ -31,6 +31,15 @@ class Record : public testing::Test {
   Options options_;
 };
 
+TEST_F(Record, SaysWhenRowsDependOnSteps) {
+  const auto depends = [&] { return make().find("rows_depend_on_steps")->dump(); };
+  EXPECT_EQ(depends(), "false");
+  options_.run.campaign.ar_int8 = true;
+  EXPECT_EQ(depends(), "true");
+  options_.run.campaign.ar_int8_min_tokens = 1;
+  EXPECT_EQ(depends(), "false");
+}
+
 TEST_F(Record, HoldsOptionsWithTheirOrigins) {
   ::setenv("NCCL_DEBUG", "WARN", 1);
   ::setenv("OMPI_MCA_orte_hnp_uri", "of this job", 1);
