@@ -28,7 +28,13 @@ const std::array kModeOptions = {ModeOption{"repeat", {AbMode::kPrefill, AbMode:
                                  ModeOption{"concurrency", {AbMode::kDecode}},
                                  ModeOption{"steps", {AbMode::kDecode}},
                                  ModeOption{"input", {AbMode::kGenerate}},
-                                 ModeOption{"max_tokens", {AbMode::kGenerate}}};
+                                 ModeOption{"max_tokens", {AbMode::kGenerate}},
+                                 ModeOption{"bos", {AbMode::kGenerate}},
+                                 ModeOption{"encoding", {AbMode::kGenerate}},
+                                 ModeOption{"allow_special_tokens", {AbMode::kGenerate}},
+                                 ModeOption{"replace_invalid_utf8", {AbMode::kGenerate}},
+                                 ModeOption{"ignore_model", {AbMode::kGenerate}},
+                                 ModeOption{"strict", {AbMode::kGenerate}}};
 
 std::string_view mode_word(AbMode mode) {
   for (const auto& [word, value] : enum_words(AbMode{})) {

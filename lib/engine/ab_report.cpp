@@ -55,12 +55,17 @@ std::string wrong_sentence(const AbResult& result, size_t arm, const ResultCheck
       name, check.shift, check.kl.mean, most.shift, most.kl, 100 * check.top1);
 }
 
-std::string time_sentence(const std::string& name, const std::string& reference, const Estimate& change) {
-  const bool has_interval = std::isfinite(change.low) && std::isfinite(change.high);
+/// The least change that is one: what the reference may differ from itself by.
+double least_change(const Estimate& null_arm) {
+  return std::max({kNullMargin, std::abs(null_arm.low), std::abs(null_arm.high)});
+}
+
+std::string time_sentence(const std::string& name, const std::string& reference, const Estimate& change, double least) {
+  const bool has_interval = std::isfinite(change.low) && std::isfinite(change.high) && std::isfinite(least);
   if (!has_interval) return fmt::format("{}: too few repetitions for an interval", name);
   const bool holds_zero = change.low <= 0 && change.high >= 0;
-  if (holds_zero || std::abs(change.mean) <= kNullMargin) {
-    const double most = std::max({std::abs(change.low), std::abs(change.high), kNullMargin});
+  if (holds_zero || std::abs(change.mean) <= least) {
+    const double most = std::max({std::abs(change.low), std::abs(change.high), least});
     return fmt::format("{}: no difference from {} above {} %", name, reference, percent(most));
   }
   const bool is_faster = change.mean < 0;
@@ -110,13 +115,15 @@ std::vector<std::string> wrong_arms(const AbResult& result) {
 
 std::optional<std::string> verdict(const AbResult& result) {
   const size_t null_arm = result.names.size() - 1;
-  if (!null_passes(change_of_arm(result.cases, null_arm))) return std::nullopt;
+  const ArmChange null_change = change_of_arm(result.cases, null_arm);
+  if (!null_passes(null_change)) return std::nullopt;
+  const double least = least_change(null_change.measure());
   std::string text;
   for (size_t arm = 1; arm < null_arm; ++arm) {
     const ArmChange change = change_of_arm(result.cases, arm);
     if (!text.empty()) text += "; ";
     text += is_wrong(result, arm) ? wrong_sentence(result, arm, change.results)
-                                  : time_sentence(result.names[arm], result.names.front(), change.measure());
+                                  : time_sentence(result.names[arm], result.names.front(), change.measure(), least);
   }
   return text.empty() ? "no arm but the reference was given" : text;
 }

@@ -11,7 +11,8 @@
 
 namespace octet {
 
-/// What the null arm may differ by although its interval does not hold 0, and the least change a verdict names.
+/// What the null arm may differ by although its interval does not hold 0, and the least change a verdict names; a null
+/// arm whose interval reaches farther asks for more.
 inline constexpr double kNullMargin = 0.01;
 
 /// An arm against the reference, over some cases.

@@ -88,7 +88,7 @@ class CpuRunner final : public Runner {
     const CampaignCounts counts = ctx_.counts;
     std::string sentence;
     try {
-      SelfCheck<cpu::Context, Act>(ctx_, *model_, config_, capacity_).prove();
+      SelfCheck<cpu::Context, Act>(ctx_, *model_, config_, capacity_).prove(most_tokens());
     } catch (const Error& e) {
       if (e.code() != Code::kSelfCheck) throw;
       sentence = e.what();
@@ -135,11 +135,14 @@ class CpuRunner final : public Runner {
                                                         std::move(cache));
   }
 
+  /// Of the largest step.
+  int64_t most_tokens() const { return largest_step(prefill_chunk_, capacity_.slots, capacity_.max_seq_len); }
+
   /// Exchange memory for the largest step, before the first that needs it.
   void map_peer_memory() {
     const bool wanted = ctx_.campaign.ar_int8 && transport_ != Transport::kMpi;
     if (comm_.size() == 1 || (!wanted && transport_ != Transport::kIpc)) return;
-    const int64_t tokens = std::max(largest_step(prefill_chunk_, capacity_.slots, capacity_.max_seq_len), kProbeTokens);
+    const int64_t tokens = std::max(most_tokens(), kProbeTokens);
     const bool mapped = comm_.map_peer_memory(tokens * config_.hidden_size / int8::kBlock, timeout_);
     if (!mapped && transport_ == Transport::kIpc) {
       throw Error(Code::kEnvironment, "--transport ipc needs all ranks of a stage on one host, with shared memory");
@@ -153,7 +156,7 @@ class CpuRunner final : public Runner {
   void prove() {
     const comm::Watchdog::Armed armed(comm_.session().watchdog(), comm::Watchdog::Span::kLoop);
     const auto start = Clock::now();
-    const std::string engaged = SelfCheck<cpu::Context, Act>(ctx_, *model_, config_, capacity_).prove();
+    const std::string engaged = SelfCheck<cpu::Context, Act>(ctx_, *model_, config_, capacity_).prove(most_tokens());
     poison_cache();
     if (!is_root()) return;
     if (!engaged.empty()) log::info("{}", engaged);

@@ -44,13 +44,18 @@ double relative_shift(std::span<const float> plain, std::span<const float> other
   return off == 0 ? 0 : std::sqrt(off / size);
 }
 
-std::string engagement_text(const CampaignOptions& campaign, const CampaignCounts& probe, int64_t layers, int ranks) {
+std::string engagement_text(const CampaignOptions& campaign, const CampaignCounts& probe, int64_t layers, int ranks,
+                            int64_t largest_step) {
   if (!campaign.ar_int8 && !campaign.mhc_post_sqrsum) return "";
   std::string text;
   const auto add = [&](std::string_view what, int64_t sites, std::string_view from) {
     text += fmt::format("{}{} at {} of {} sites{}", text.empty() ? "campaign: " : "; ", what, sites, 2 * layers, from);
   };
-  const auto from = [](int64_t tokens) { return fmt::format(", steps of {} tokens or more", tokens); };
+  const auto from = [largest_step](int64_t tokens) {
+    return fmt::format(
+        ", steps of {} tokens or more{}", tokens,
+        tokens > largest_step ? fmt::format(" (NONE: no step of this run has more than {})", largest_step) : "");
+  };
   if (campaign.ar_int8) add("int8 sums", probe.int8_sums, from(campaign.ar_int8_min_tokens));
   if (campaign.mhc_post_sqrsum) add("folded posts", probe.folded_posts, "");
   if (campaign.mhc_prenorm_shard) add("shared mixes", probe.shared_mixes, from(campaign.mhc_prenorm_shard_min_tokens));

@@ -30,8 +30,10 @@ std::string count_sentence(const Site& site, int64_t times, int64_t expected, bo
 /// Sampled signal to noise in dB; nothing without a sample that has both.
 std::optional<double> sqnr_decibels(const SiteHealth& health);
 double relative_shift(std::span<const float> plain, std::span<const float> other);
-/// "campaign: int8 sums at 8 of 8 sites from 2048 tokens on, ..."; empty when every flag is off.
-std::string engagement_text(const CampaignOptions& campaign, const CampaignCounts& probe, int64_t layers, int ranks);
+/// "campaign: int8 sums at 8 of 8 sites, steps of 2048 tokens or more; ..."; empty when every flag is off. Says so when
+/// no step of the run, `largest_step` tokens at most, reaches a threshold.
+std::string engagement_text(const CampaignOptions& campaign, const CampaignCounts& probe, int64_t layers, int ranks,
+                            int64_t largest_step);
 /// Error{kSelfCheck} for logits or codes beyond the bounds above, or, without int8, for any difference.
 void check_probe(const CampaignOptions& campaign, std::span<const float> plain, std::span<const float> other,
                  const HealthBySite& health);
@@ -43,9 +45,9 @@ class SelfCheck {
   SelfCheck(Ctx& ctx, Model<Ctx, Act>& model, const ModelConfig& config, const RunnerCapacity& capacity)
       : ctx_(ctx), model_(model), config_(config), capacity_(capacity), wanted_(ctx.campaign) {}
 
-  /// Error{kSelfCheck} on every rank when one finds a fault. Returns the line for the log, empty when all flags are
-  /// off.
-  std::string prove() {
+  /// Error{kSelfCheck} on every rank when one finds a fault. `largest_step`: tokens, of the run. Returns the line for
+  /// the log, empty when all flags are off.
+  std::string prove(int64_t largest_step) {
     CampaignOptions flags = wanted_;  // the smallest steps take the paths, so that a short probe does
     flags.ar_int8_min_tokens = flags.mhc_prenorm_shard_min_tokens = 1;
     prove_sums({});
@@ -62,7 +64,7 @@ class SelfCheck {
     ctx_.counts = {};
     ctx_.health = {};
     ctx_.comm->forget();
-    return engagement_text(wanted_, counts, config_.num_hidden_layers, comm::ranks(ctx_));
+    return engagement_text(wanted_, counts, config_.num_hidden_layers, comm::ranks(ctx_), largest_step);
   }
 
  private:
@@ -105,7 +107,7 @@ class SelfCheck {
     return sites;
   }
 
-  /// One prompt through the model, every site counted: its last logits on rank 0.
+  /// One prompt through the model, every site counted, every sum compared across the ranks: its last logits on rank 0.
   std::vector<float> probe(const CampaignOptions& campaign) {
     ctx_.campaign = campaign;
     ctx_.counts = {};
@@ -113,7 +115,9 @@ class SelfCheck {
     const BatchPlan plan = probe_plan();
     const bool has_logits = session().rank() == 0 || (model_.stage().is_last && comm::rank(ctx_) == 0);
     std::vector<float> logits(has_logits ? static_cast<size_t>(config_.vocab_size) : 0);
+    ctx_.audit_replicas = true;
     model_.forward(ctx_, plan, {logits.data(), logits.empty() ? 0 : 1, config_.vocab_size}, {});
+    ctx_.audit_replicas = false;
     std::optional<Error> failure;
     const auto parts = static_cast<int64_t>(micro_batches(plan, campaign, comm::stages(ctx_)).size());
     if (const auto site = check_reduction_count(ctx_, own_sites(), parts)) {

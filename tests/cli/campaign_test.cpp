@@ -88,6 +88,14 @@ TEST(CampaignFlags, TheLogAndTheSummaryCountTheEngagedSites) {
   EXPECT_EQ(plain.outcome.err.find("campaign:"), std::string::npos);
 }
 
+TEST(CampaignFlags, AThresholdThatNoStepReachesIsSaid) {
+  const Ran ran = run(2, "--ar-int8 --prefill-chunk 8 --max-batch 2");
+  EXPECT_EQ(ran.outcome.code, 0) << ran.outcome.err;
+  EXPECT_NE(ran.outcome.err.find("steps of 2048 tokens or more (NONE: no step of this run has more than 9)"),
+            std::string::npos)
+      << ran.outcome.err;
+}
+
 TEST(CampaignFlags, AreInertOnOneRankAndSaySo) {
   const Ran r = run(1, kInt8 + kFused);
   EXPECT_EQ(r.outcome.code, 0) << r.outcome.err;

@@ -12,26 +12,11 @@ const std::string kModel = data_path("tiny-words");
 
 class Words : public testing::TestWithParam<GenerateCase> {};
 
-// The smallest gap between the two best logits over all 50 cases is 4.7: no rounding excuses another token.
 TEST_P(Words, GreedyTokensEqualTheReferenceInAllFiftyCases) {
   const bool often =
       GetParam().ranks == 1 && GetParam().numerics == "weight_only";  // 8 ranks answer the questions below
   if (!often && !long_lane()) GTEST_SKIP() << "long lane only: set OCTET_TEST_LONG=1";
-  const Json expected = parse_json(read_file(data_path("wordmaths/expected.json")), "expected.json");
-  std::vector<Json> lines;
-  for (size_t i = 0; i < expected.items.size(); ++i) {
-    Json line = Json::object();
-    line.set("id", std::to_string(i));
-    line.set("prompt_token_ids", *expected.items[i].find("prompt_ids"));
-    line.set("max_tokens", static_cast<int64_t>(expected.items[i].find("completion_ids")->items.size()));
-    lines.push_back(std::move(line));
-  }
-  const auto completions = run_generate(GetParam(), lines);
-  ASSERT_EQ(completions.size(), 50u);
-  for (size_t i = 0; i < expected.items.size(); ++i) {
-    EXPECT_EQ(completions.at(std::to_string(i)).token_ids, token_list(*expected.items[i].find("completion_ids")))
-        << "case " << i << ", " << expected.items[i].find("kind")->text;
-  }
+  expect_reference_tokens(GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(TinyWords, Words,

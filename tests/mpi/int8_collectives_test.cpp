@@ -218,6 +218,36 @@ TEST(Int8AllReduce, ARankThatStaysAwayEndsTheOthersInTimeAndADelayDoesNot) {
   }
 }
 
+/// The sentence of the error that every rank must get, before any of them waits.
+template <class Action>
+std::string refusal(Action&& action) {
+  try {
+    action();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), Code::kInternal);
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Int8AllReduce, RefusesWhatItsBuffersDoNotHold) {
+  PeerContext peers;
+  Array<float, 2> share(kMostBlocks / 2 + 1, 64);
+  for (float& v : share) v = 1;
+  const std::string too_large = refusal([&] { sum_with(peers.ctx, share); });
+  if (session().size() > 1) {
+    EXPECT_EQ(too_large, "an int8 sum of 4098 blocks, and exchange memory for 4096");
+  }
+  Array<float, 2> small(2, 64);
+  for (float& v : small) v = 1;
+  Sum other(1, 64);
+  const Mat<const float> payload(small.begin(), 2, 64);
+  EXPECT_EQ(refusal([&] { comm::all_reduce_int8(peers.ctx, other.rows(), payload); }),
+            "all_reduce_int8: codes and scales do not match the payload");
+  session().barrier();
+  EXPECT_EQ(refusal([&] { sum_with(peers.ctx, small); }), "") << "a refusal leaves the ranks in step";
+}
+
 TEST(AllGatherRows, GivesEveryRankAllRows) {
   RankContext rank;
   for (const int64_t T : {1, 3, 8, 21}) {

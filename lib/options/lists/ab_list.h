@@ -1,7 +1,7 @@
 // The options of octet ab: the arms, and what each mode measures.
 #pragma once
 
-#include "options/lists/run_list.h"
+#include "options/lists/generate_list.h"
 
 namespace octet {
 
@@ -77,6 +77,7 @@ void visit_ab(O& o, Visit&& visit) {
                             .absent = "none"});
   visit(ab.force, OptionInfo{.name = "force", .group = "Files", .help = "overwrite an existing result"});
   visit_ab_measures(o, visit);
+  visit_texts(o, visit);
   visit_run(o, visit);
 }
 

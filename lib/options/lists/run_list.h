@@ -80,6 +80,24 @@ void visit_proof(O& o, Visit&& visit) {
                                  .help = "values that are not finite end the run, or only the lines they belong to"});
 }
 
+/// What holds for every command that ranks run.
+template <class O, class Visit>
+void visit_program(O& o, Visit&& visit) {
+  visit(o.run.timeout, OptionInfo{.name = "timeout",
+                                  .group = "Running",
+                                  .value = "S",
+                                  .help = "seconds a rank may keep the others waiting before the run ends with 8",
+                                  .range = {.least = 0, .above_least = true}});
+  visit(o.log_level, OptionInfo{.name = "log_level",
+                                .group = "Running",
+                                .help = "least important lines shown on stderr; -q is warn, -v is debug"});
+  visit(o.config, OptionInfo{.name = "config",
+                             .group = "Running",
+                             .value = "FILE.yaml",
+                             .help = "read options from a YAML file: max_batch: 8 for --max-batch 8",
+                             .absent = "none"});
+}
+
 /// How the program runs, whatever it computes.
 template <class O, class Visit>
 void visit_run(O& o, Visit&& visit) {
@@ -111,19 +129,7 @@ void visit_run(O& o, Visit&& visit) {
                            .value = "P",
                            .help = "pipeline stages: the layers are split over P groups of ranks",
                            .range = kFromOne});
-  visit(run.timeout, OptionInfo{.name = "timeout",
-                                .group = "Running",
-                                .value = "S",
-                                .help = "seconds a rank may keep the others waiting before the run ends with 8",
-                                .range = {.least = 0, .above_least = true}});
-  visit(o.log_level, OptionInfo{.name = "log_level",
-                                .group = "Running",
-                                .help = "least important lines shown on stderr; -q is warn, -v is debug"});
-  visit(o.config, OptionInfo{.name = "config",
-                             .group = "Running",
-                             .value = "FILE.yaml",
-                             .help = "read options from a YAML file: max_batch: 8 for --max-batch 8",
-                             .absent = "none"});
+  visit_program(o, visit);
 }
 
 }  // namespace octet

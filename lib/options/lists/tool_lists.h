@@ -88,19 +88,7 @@ void visit_bench(O& o, Visit&& visit) {
         OptionInfo{.name = "json", .group = "Files", .value = "FILE", .help = "the figures as JSON", .absent = "none"});
   visit(b.force, OptionInfo{.name = "force", .group = "Files", .help = "overwrite an existing result"});
   visit(o.run.transport, OptionInfo{.name = "transport", .group = "Running", .help = "how ranks exchange int8 sums"});
-  visit(o.run.timeout, OptionInfo{.name = "timeout",
-                                  .group = "Running",
-                                  .value = "S",
-                                  .help = "seconds a rank may keep the others waiting before the run ends with 8",
-                                  .range = {.least = 0, .above_least = true}});
-  visit(o.log_level, OptionInfo{.name = "log_level",
-                                .group = "Running",
-                                .help = "least important lines shown on stderr; -q is warn, -v is debug"});
-  visit(o.config, OptionInfo{.name = "config",
-                             .group = "Running",
-                             .value = "FILE.yaml",
-                             .help = "read options from a YAML file",
-                             .absent = "none"});
+  visit_program(o, visit);
 }
 
 template <class O, class Visit>

@@ -142,6 +142,15 @@ TEST(Verdict, IsWithheldWhenTheNullArmFails) {
   EXPECT_NE(ab_table(result).find("verdict: none"), std::string::npos);
 }
 
+TEST(Verdict, NamesNoChangeThatTheNullArmMightHaveToo) {
+  AbResult result = result_of({{"quick", 0.97}}, 1);
+  std::vector<double>& null_times = result.cases[0].arms.back().ttft_ms;
+  for (size_t i = 0; i < null_times.size(); ++i) null_times[i] *= i % 2 == 0 ? 1.1 : 0.9;  // a restless machine
+  const auto text = verdict(result);
+  ASSERT_TRUE(text);
+  EXPECT_NE(text->find("quick: no difference from control above"), text->npos) << *text;
+}
+
 TEST(Verdict, NamesAnArmWhoseResultsAreWrong) {
   const AbResult result = result_of({{"broken", 0.7}}, 1, 0.9);
   EXPECT_NE(verdict(result)->find("broken gives wrong results"), std::string::npos) << *verdict(result);
