@@ -1,4 +1,5 @@
 // The int8 sum over messages: works between any hosts, and is what the peer-memory transport must equal to the byte.
+#include <algorithm>
 #include <vector>
 
 #include "comm/collectives.h"

@@ -7,8 +7,11 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <exception>
+#include <filesystem>
 #include <new>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -27,6 +30,14 @@ constexpr MPI_Aint kPageBytes = 4096;
 std::byte* aligned(void* pointer) {
   const auto address = reinterpret_cast<uintptr_t>(pointer);
   return static_cast<std::byte*>(pointer) + ((kAlignment - address % kAlignment) % kAlignment);
+}
+
+/// Whether the host's shared memory has room. Open MPI does not say that it has none: it hangs. A container's is often
+/// 64 MiB.
+bool has_room(int64_t bytes) {
+  std::error_code unknown;
+  const std::filesystem::space_info space = std::filesystem::space("/dev/shm", unknown);
+  return unknown || space.available > static_cast<uintmax_t>(bytes);
 }
 
 }  // namespace
@@ -56,10 +67,12 @@ std::unique_ptr<PeerMemory> PeerMemory::map(const StageHandle& stage, int rank, 
   int neighbours = 0;
   check(MPI_Comm_size(host, &neighbours), "count the ranks of this host");
   auto window = std::make_unique<Window>();
-  int usable = neighbours == ranks ? 1 : 0;
-  if (usable == 1) {  // the same on all ranks of a host that has them all
-    const MPI_Aint bytes =
-        (static_cast<MPI_Aint>(sizeof(Signals) + kAlignment) + layout.bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  const MPI_Aint bytes =
+      (static_cast<MPI_Aint>(sizeof(Signals) + kAlignment) + layout.bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  const int possible = neighbours == ranks && has_room(bytes * ranks) ? 1 : 0;
+  int usable = 0;
+  check(MPI_Allreduce(&possible, &usable, 1, MPI_INT, MPI_MIN, stage.ranks), "agree on peer memory");
+  if (usable == 1) {
     void* own = nullptr;
     usable = MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, host, &own, &window->win) == MPI_SUCCESS ? 1 : 0;
     for (int r = 0; usable == 1 && r < ranks; ++r) {

@@ -19,7 +19,7 @@ struct StageHandle;
 class PeerMemory {
  public:
   /// Collective over the stage's ranks: memory for sums of at most `most_blocks` blocks; null on every rank when they
-  /// are not on one host, or the memory cannot be had. `timeout`: of every wait, in seconds.
+  /// are not on one host, or its shared memory (/dev/shm) has no room. `timeout`: of every wait, in seconds.
   static std::unique_ptr<PeerMemory> map(const StageHandle& stage, int rank, int ranks, int64_t most_blocks,
                                          double timeout);
   ~PeerMemory();

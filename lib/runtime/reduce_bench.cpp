@@ -185,7 +185,7 @@ std::vector<ReduceFigures> bench_reduce(const ReduceBench& bench, const RunOptio
   if (run.transport != Transport::kMpi) {
     const bool mapped = communicator.map_peer_memory(largest * bench.hidden / int8::kBlock, run.timeout);
     if (!mapped && run.transport == Transport::kIpc) {
-      throw Error(Code::kEnvironment, "--transport ipc needs all ranks on one host, with shared memory");
+      throw Error(Code::kEnvironment, "--transport ipc needs all ranks on one host, and room in its /dev/shm");
     }
   }
   std::vector<ReduceFigures> all;

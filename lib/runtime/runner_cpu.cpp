@@ -145,7 +145,8 @@ class CpuRunner final : public Runner {
     const int64_t tokens = std::max(most_tokens(), kProbeTokens);
     const bool mapped = comm_.map_peer_memory(tokens * config_.hidden_size / int8::kBlock, timeout_);
     if (!mapped && transport_ == Transport::kIpc) {
-      throw Error(Code::kEnvironment, "--transport ipc needs all ranks of a stage on one host, with shared memory");
+      throw Error(Code::kEnvironment,
+                  "--transport ipc needs all ranks of a stage on one host, and room in its /dev/shm");
     }
     if (is_root()) log::debug("int8 sums go {}", mapped ? "through the memory of the peers" : "by messages");
   }

@@ -113,6 +113,17 @@ TEST(Int8AllReduce, PeerMemoryAndMessagesGiveTheSameBytesOnEveryRank) {
   EXPECT_TRUE(same_on_all_ranks(hashes));
 }
 
+TEST(Int8AllReduce, GoesByMessagesWhenSharedMemoryHasNoRoom) {
+  RankContext rank;
+  EXPECT_FALSE(rank.comm.map_peer_memory(int64_t{1} << 40, 20));  // 34 TiB a rank
+  EXPECT_EQ(rank.comm.peers(), nullptr);
+  Array<float, 2> share(2, 64);
+  for (float& v : share) v = 127;
+  Sum sum = sum_with(rank.ctx, share);
+  EXPECT_EQ(sum.q(0, 0), 127);
+  EXPECT_EQ(static_cast<float>(sum.scale(0, 0)), static_cast<float>(session().size()));
+}
+
 TEST(Int8AllReduce, ARowDoesNotDependOnTheOthers) {
   Random random(22);
   PeerContext peers;
