@@ -113,13 +113,10 @@ void gather_columns(cpu::Context&, Mat<float> whole, Mat<const float> part);
 /// x = x of rank 0 of the run, on all ranks of all stages.
 void broadcast(cpu::Context&, Vec<int32_t> x);
 
-/// Rows for the same rank of the next stage: returns at once, and reads them until finish_hand_over. Rows arrive in the
-/// order in which they were given.   h contiguous.
+/// Rows for the same rank of the next stage: returns when it has them, which may be when it has done with those before.
 void hand_over(cpu::Context&, std::span<const std::byte> rows);
 /// The rows of the same rank of the stage before.
 void take_over(cpu::Context&, std::span<std::byte> rows);
-/// Waits until the rows given so far have gone.
-void finish_hand_over(cpu::Context&);
 
 /// The last stage's logits, of its rank 0, to rank 0 of the run. Does nothing where that is one rank, and on others.
 void deliver_logits(cpu::Context&, std::span<float> logits);

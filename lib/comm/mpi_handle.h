@@ -4,7 +4,6 @@
 #include <mpi.h>
 
 #include <string_view>
-#include <vector>
 
 #include "base/error.h"
 
@@ -23,7 +22,6 @@ struct StageHandle {
   bool owned = false;
   int previous = -1, next = -1;  ///< the same rank of the neighbouring stages; -1: none
   int last_root = 0;             ///< rank 0 of the last stage
-  std::vector<MPI_Request> sends = {};
 };
 
 /// Error{kEnvironment} with MPI's own text when `status` is not a success; `attempt` says what was tried.

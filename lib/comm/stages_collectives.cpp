@@ -50,11 +50,13 @@ Communicator::~Communicator() {  // a destructor never throws: statuses are igno
   if (handle_->owned) MPI_Comm_free(&handle_->ranks);
 }
 
+// A blocking send: Open MPI moves a large message only while its sender is inside MPI, so that a send that returns at
+// once would lie there until the end of the step. A stage waits for the next one's last part here, not longer.
 void hand_over(cpu::Context& ctx, std::span<const std::byte> rows) {
-  StageHandle& handle = ctx.comm->handle();
+  const Timed timed(*ctx.comm, {Collective::kHandOver});
+  const StageHandle& handle = ctx.comm->handle();
   in_messages(rows, [&](const std::byte* data, int bytes) {
-    MPI_Request& request = handle.sends.emplace_back(MPI_REQUEST_NULL);
-    check(MPI_Isend(data, bytes, MPI_BYTE, handle.next, kRowsTag, handle.world, &request), "hand over streams");
+    check(MPI_Send(data, bytes, MPI_BYTE, handle.next, kRowsTag, handle.world), "hand over streams");
   });
 }
 
@@ -65,15 +67,6 @@ void take_over(cpu::Context& ctx, std::span<std::byte> rows) {
     check(MPI_Recv(data, bytes, MPI_BYTE, handle.previous, kRowsTag, handle.world, MPI_STATUS_IGNORE),
           "take over streams");
   });
-}
-
-void finish_hand_over(cpu::Context& ctx) {
-  StageHandle& handle = ctx.comm->handle();
-  if (handle.sends.empty()) return;
-  const Timed timed(*ctx.comm, {Collective::kHandOver});
-  check(MPI_Waitall(static_cast<int>(handle.sends.size()), handle.sends.data(), MPI_STATUSES_IGNORE),
-        "hand over streams");
-  handle.sends.clear();
 }
 
 void deliver_logits(cpu::Context& ctx, std::span<float> logits) {

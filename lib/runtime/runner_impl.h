@@ -73,7 +73,6 @@ class Model {
       row += part.tokens();
       sample += count;
     }
-    if (!stage_.is_last) comm::finish_hand_over(ctx);
     comm::deliver_logits(ctx, std::span<float>(logits.data, static_cast<size_t>(logits.size())));
   }
 
